@@ -1,0 +1,1 @@
+"""The contract: environments, tasks, tools, chance, infos and errors."""

@@ -1,0 +1,410 @@
+"""`TextEnv`: the base class that does what all environments have in common.
+
+A family gives its rules as a handful of methods (`begin`, `play`, `score_now`, ...). The base parses actions, counts
+turns, keeps the limit, sums reward components, builds infos, and saves and restores.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, ClassVar, NoReturn
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.utils import seeding
+
+from agentenvs.core import info as schema
+from agentenvs.core.errors import ConfigError, EpisodeOver, InfrastructureError, SnapshotError, quote, unknown
+from agentenvs.core.rng import Stream
+from agentenvs.core.snapshot import base_entry
+from agentenvs.core.spaces import FreeText
+from agentenvs.core.task import Task, TaskSource
+from agentenvs.core.tools import ActionError, Call, Grammar, Tool
+
+#: What `reveal` may name, and the info keys that each brings.
+REVEALS = {"expert": ("expert_action",), "state": ("state_text", "next_state_text"), "gold": ("gold",)}
+_OPTIONS = ("task", "split", "prefix", "snapshot", "branch", "restart")
+_ACTION_LIMIT = 1_000_000
+
+
+class Outcome:
+    """What a native action led to; what is not named did not happen.
+
+    `rewards` may leave out components that are 0. `end_reason` is given exactly when the episode `terminated`.
+    """
+
+    __slots__ = ("effective", "end_reason", "error_type", "kind", "observation", "rewards", "valid")
+
+    def __init__(
+        self,
+        observation: str,
+        rewards: Mapping[str, float],
+        *,
+        valid: bool = True,
+        effective: bool = False,
+        end_reason: str = "",
+        error_type: str = "",
+        kind: str = "",
+    ) -> None:
+        self.observation = observation
+        self.rewards = rewards
+        self.valid = valid
+        self.effective = effective
+        self.end_reason = end_reason
+        self.error_type = error_type
+        self.kind = kind
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+class TextEnv(gym.Env[str, str]):
+    """A text environment: observations and actions are strings, everything else is in the info.
+
+    Life cycle: `ready` (never reset), `playing`, `ended`, `void` (a failure of ours; only `reset` clears it).
+
+    Class attributes of a family:
+
+    - `family`: first part of its task ids;
+    - `components`: names of all reward components, in the order in which they are summed;
+    - `observation_is_state`: each observation shows the whole state, so a later one replaces an earlier one;
+    - `extra_info`: info keys of its own, as in `core.info.SCHEMA`.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi", "human"], "render_fps": 4}
+    family: ClassVar[str]
+    components: ClassVar[tuple[str, ...]]
+    observation_is_state: ClassVar[bool] = False
+    extra_info: ClassVar[dict[str, schema.Key]] = {}
+
+    source: TaskSource
+    tools: tuple[Tool, ...]
+    instructions: str
+    preset: str
+    protocol: tuple[dict[str, Any], ...] = ()
+
+    def __init__(
+        self,
+        *,
+        config: Mapping[str, Any],
+        split: str,
+        max_turns: int,
+        grammar: Grammar,
+        admissible: bool = False,
+        reveal: tuple[str, ...] = (),
+        render_mode: str | None = None,
+    ) -> None:
+        self.source.check_split(split)
+        if isinstance(max_turns, bool) or not isinstance(max_turns, int) or max_turns < 1:
+            raise ConfigError(f"max_turns: expected a whole number >= 1, got {max_turns!r}")
+        for name in reveal:
+            if name not in REVEALS:
+                raise unknown("reveal", name, REVEALS)
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise unknown("render mode", render_mode, self.metadata["render_modes"])
+        self.config = {**config, "max_turns": max_turns}
+        self.split = split
+        self.max_turns = max_turns
+        self.grammar = grammar
+        self.render_mode = render_mode
+        self.action_space = FreeText()
+        self.observation_space = FreeText()
+        self._admissible = bool(admissible)
+        self._reveal = frozenset(reveal)
+        self._status = "ready"
+        self._generator: np.random.Generator | None = None
+        self._np_random_seed: int | None = None
+        self._restart: dict[str, Any] | None = None
+
+    # What a family gives ------------------------------------------------------------------------------------------
+
+    def begin(self, task: Task) -> str:
+        """Set the engine to the start of `task` and return the first observation."""
+        raise NotImplementedError
+
+    def play(self, call: Call) -> Outcome:
+        """Carry out a well-formed call. Chance comes from `self.chance(...)` only."""
+        raise NotImplementedError
+
+    def reject(self, reason: str) -> Outcome:
+        """The answer to an action that cannot be read; the state stays as it is."""
+        return Outcome(reason, {}, valid=False, error_type="invalid_action")
+
+    def score_now(self) -> float:
+        """The suite's metric in [0, 1] if the episode ended now."""
+        raise NotImplementedError
+
+    def success_now(self) -> bool:
+        """Whether the task counts as solved if the episode ended now."""
+        raise NotImplementedError
+
+    def view(self) -> str:
+        """The observation of the current state, without what the last action led to."""
+        return self._last.observation
+
+    def observed(self) -> dict[str, Any]:
+        """What the observation says, as fresh JSON data."""
+        raise NotImplementedError
+
+    def state_key(self) -> str:
+        """A text that is equal for equal states, whatever the history."""
+        raise NotImplementedError
+
+    def state_text(self) -> str:
+        """The true state as text."""
+        raise NotImplementedError
+
+    def admissible_actions(self) -> list[str]:
+        """The native actions that are accepted now. Empty where they cannot be listed."""
+        raise NotImplementedError
+
+    def expert_action(self) -> str:
+        """The expert's native action for the current state; one that does no harm where nothing helps any more."""
+        raise NotImplementedError
+
+    def gold(self) -> str:
+        """The reference solution of the task."""
+        raise NotImplementedError
+
+    def save(self) -> dict[str, Any]:
+        """The engine's state as JSON data."""
+        raise NotImplementedError
+
+    def load(self, task: Task, state: Mapping[str, Any]) -> None:
+        """Set the engine to a state of `task` that `save` gave; raises `SnapshotError` for anything else."""
+        raise NotImplementedError
+
+    def more_info(self) -> dict[str, Any]:
+        """Info keys of the family's own (`extra_info`)."""
+        return {}
+
+    # Gymnasium ----------------------------------------------------------------------------------------------------
+
+    def reset(self, *, seed: int | None = None, options: Mapping[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        """Start an episode.
+
+        `seed` chooses the task and its chance; without one the next seed is drawn from `np_random`. Options:
+        `task` (an id) or `split`; `prefix` (native actions to play first); `branch` (another course of chance);
+        `snapshot` (continue from `agentenvs.snapshot(env)`); `restart` (the same job again).
+        """
+        options = self._options(options)
+        if seed is not None:
+            self._seed(seed)
+        if options.get("restart"):
+            if self._restart is None:
+                raise ConfigError("restart: nothing was played yet; call reset() first")
+            seed, options = self._restart["seed"], self._restart["options"]
+        elif "snapshot" not in options and seed is None:
+            seed = int(self.np_random.integers(2**31))
+        status, self._status = self._status, "void"
+        try:
+            if "snapshot" in options:
+                self._restore(options["snapshot"], options.get("branch"))
+            else:
+                self._start(int(seed), options)
+        except (ConfigError, SnapshotError):  # nothing was touched yet: the episode in play goes on
+            self._status = status
+            raise
+        self._restart = {"seed": seed, "options": options}
+        observation, info = self._last.observation, self._info()
+        if not self._turn:
+            info.update(self.reset_info())
+        if self.render_mode == "human":
+            print(observation)
+        return observation, info
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Play one native action. Any text is accepted; one that cannot be read costs the turn and changes nothing."""
+        if self._status != "playing":
+            self._refuse()
+        before = self.state_text() if "state" in self._reveal else None
+        self._status = "void"  # until the turn is complete: whatever fails now leaves no half-played episode
+        self._last = outcome = self._outcome(action)
+        self._turn += 1
+        terminated = outcome.end_reason != ""
+        truncated = not terminated and self._turn >= self.max_turns
+        if truncated:
+            outcome.end_reason = "turn_limit"
+        self._status = "ended" if terminated or truncated else "playing"
+        info = self._info()
+        if before is not None:
+            info["state_text"], info["next_state_text"] = before, self.state_text()
+        if self.render_mode == "human":
+            print(outcome.observation)
+        return outcome.observation, sum(info["reward_components"].values()), terminated, truncated, info
+
+    def render(self) -> str | None:
+        """The current state as text (`ansi`), or printed (`human`)."""
+        if self.render_mode is None:
+            gym.logger.warn('render() needs a mode: gym.make(id, render_mode="ansi")')
+            return None
+        text = self.state_text() if self._status in ("playing", "ended") else ""
+        if self.render_mode == "ansi":
+            return text
+        print(text)
+        return None
+
+    @property
+    def status(self) -> str:
+        """ready, playing, ended or void."""
+        return self._status
+
+    # Seeds and chance ---------------------------------------------------------------------------------------------
+
+    @property
+    def _np_random(self) -> np.random.Generator | None:
+        """Gymnasium's generator, made on first use: building one takes longer than a whole step."""
+        if self._generator is None and self._np_random_seed is not None:
+            self._generator, _ = seeding.np_random(self._np_random_seed)
+        return self._generator
+
+    @_np_random.setter
+    def _np_random(self, value: np.random.Generator | None) -> None:
+        self._generator = value
+
+    def _seed(self, seed: int) -> None:
+        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+            raise ConfigError(f"seed: expected a whole number >= 0, got {quote(seed)}")
+        self._np_random_seed, self._generator = int(seed), None
+
+    def chance(self, *label: str | int) -> Stream:
+        """The stream of chance for this moment: a function of (task, seed, branch, turn) and the label."""
+        return Stream(self._task.id, self._episode_seed, self._branch, self._turn, *label)
+
+    # Inside -------------------------------------------------------------------------------------------------------
+
+    def _start(self, seed: int, options: Mapping[str, Any]) -> None:
+        branch = self._check_branch(options.get("branch", 0))
+        self._task, self._episode_seed, self._branch = self._choose(seed, options), seed, branch
+        self._turn = 0
+        self._last = Outcome(self.begin(self._task), {})
+        self._status = "playing"
+        for i, action in enumerate(options.get("prefix", ())):
+            if self._status != "playing":
+                self._status = "void"
+                raise EpisodeOver(f"reset: the prefix ends the episode at action {i}; shorten it")
+            self.step(action)
+
+    def _choose(self, seed: int, options: Mapping[str, Any]) -> Task:
+        """The task that the options or the seed name."""
+        if "task" in options:
+            task = self.source.task(options["task"])
+            if options.get("split", task.split) != task.split:
+                raise ConfigError(f"options: the task {task.id} is not in the split {options['split']!r}; drop one")
+            return task
+        return self.source.sample(options.get("split", self.split), seed)
+
+    def _outcome(self, action: str) -> Outcome:
+        if not isinstance(action, str):
+            return self.reject(f"An action is text; this was of type {type(action).__name__}.")
+        if len(action) > _ACTION_LIMIT:
+            return self.reject(f"An action has at most {_ACTION_LIMIT} characters; this had {len(action)}.")
+        try:
+            call = self.grammar.parse(action)
+        except ActionError as error:
+            return self.reject(str(error))
+        return self.play(call)
+
+    def _info(self) -> dict[str, Any]:
+        last, task = self._last, self._task
+        rewards = last.rewards
+        info: dict[str, Any] = {
+            "task_id": task.id,
+            "split": task.split,
+            "preset": self.preset,
+            "turn": self._turn,
+            "is_valid": last.valid,
+            "is_effective": last.effective,
+            "tool_result": {"ok": False, "error_type": last.error_type} if last.error_type else {"ok": True},
+            "observed": self.observed(),
+            "score": self.score_now(),
+            "success": self.success_now(),
+            "reward_components": {name: rewards.get(name, 0.0) for name in self.components},
+            "state_key": self.state_key(),
+            "episode_seed": self._episode_seed,
+        }
+        if last.kind:
+            info["action_kind"] = last.kind
+        if last.end_reason:
+            info["end_reason"] = last.end_reason
+        if self._admissible:
+            info["admissible_actions"] = self.admissible_actions()
+        if self._reveal:
+            self._add_reveal(info)
+        if self.extra_info:
+            info.update(self.more_info())
+        return info
+
+    def reset_info(self) -> dict[str, Any]:
+        """Info keys that only a fresh episode has; families extend it."""
+        return {}
+
+    def _add_reveal(self, info: dict[str, Any]) -> None:
+        if "expert" in self._reveal and self._status == "playing":
+            info["expert_action"] = self.expert_action()
+        if "state" in self._reveal:
+            info["state_text"] = self.state_text()
+        if "gold" in self._reveal:
+            info["gold"] = self.gold()
+
+    def _options(self, options: Mapping[str, Any] | None) -> dict[str, Any]:
+        if options is None:
+            return {}
+        if not isinstance(options, Mapping):
+            raise ConfigError(f"reset: options are a mapping, got {type(options).__name__}")
+        for name in options:
+            if name not in _OPTIONS:
+                raise unknown("reset option", name, _OPTIONS)
+        prefix = options.get("prefix", [])
+        if not isinstance(prefix, (list, tuple)) or not all(isinstance(action, str) for action in prefix):
+            raise ConfigError(f"reset: prefix is a list of native actions, got {quote(prefix)}")
+        return dict(options)
+
+    @staticmethod
+    def _check_branch(branch: Any) -> int:
+        if isinstance(branch, bool) or not isinstance(branch, int) or branch < 0:
+            raise ConfigError(f"branch: expected a whole number >= 0, got {quote(branch)}")
+        return branch
+
+    def _refuse(self) -> NoReturn:
+        if self._status == "ready":
+            raise EpisodeOver("step() before reset(); call reset() first")
+        if self._status == "void":
+            raise InfrastructureError("the episode is void after a failure of ours; call reset()")
+        raise EpisodeOver(f"the episode is over ({self._last.end_reason}); call reset()")
+
+    # Snapshots ----------------------------------------------------------------------------------------------------
+
+    def snapshot_entry(self) -> dict[str, Any]:
+        """This environment's part of a snapshot; use `agentenvs.snapshot(env)` for the whole stack."""
+        if self._status not in ("playing", "ended"):
+            raise SnapshotError(f"only a played episode has a state to save; this environment is {self._status}")
+        return {
+            "family": self.family,
+            "config": self.config,
+            "task": self._task.id,
+            "seed": self._episode_seed,
+            "branch": self._branch,
+            "turn": self._turn,
+            "status": self._status,
+            "last": self._last.to_json(),
+            "state": self.save(),
+        }
+
+    def _restore(self, snapshot: Any, branch: int | None) -> None:
+        entry = base_entry(snapshot)
+        for name, ours in (("family", self.family), ("config", self.config)):
+            if entry[name] != json.loads(json.dumps(ours)):
+                got = quote(entry[name], 200)
+                raise SnapshotError(f"snapshot of another {name}: expected {quote(ours, 200)}, got {got}")
+        branch = self._check_branch(entry["branch"] if branch is None else branch)
+        try:
+            task = self.source.task(entry["task"])
+        except ConfigError as error:
+            raise SnapshotError(f"snapshot: {error}") from error
+        self.load(task, entry["state"])
+        self._task, self._episode_seed, self._turn = task, entry["seed"], entry["turn"]
+        self._branch = branch
+        self._last = Outcome(**entry["last"])
+        self._status = entry["status"]

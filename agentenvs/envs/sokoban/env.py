@@ -1,0 +1,218 @@
+"""`agentenvs/Sokoban-v0`: the wiring of rules, text, reward, tasks and expert."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from agentenvs.core.env import Outcome, TextEnv
+from agentenvs.core.errors import ConfigError, unknown
+from agentenvs.core.info import Key
+from agentenvs.core.snapshot import check_state, natural
+from agentenvs.core.task import Task
+from agentenvs.core.tools import Call, Grammar, Parameter, Tool
+from agentenvs.envs.sokoban.engine import cells, floor, move, on_goal, solved
+from agentenvs.envs.sokoban.expert import Expert
+from agentenvs.envs.sokoban.presets import PRESETS, Preset, effect, instructions, vocabulary
+from agentenvs.envs.sokoban.reward import COMPONENTS, IDLE, reward
+from agentenvs.envs.sokoban.tasks import given, make_source
+from agentenvs.envs.sokoban.text import Board
+
+_RULES = tuple(field.name for field in fields(Preset) if field.name not in ("revision", "protocol", "max_turns"))
+
+
+class SokobanEnv(TextEnv):
+    """Push every box onto a target.
+
+    **Actions** (bare words, any case unless the preset says otherwise): `Up`, `Down`, `Left`, `Right`; a step into a
+    box pushes it if the cell behind it is free. A blocked action is valid and changes nothing. Preset `gym` has the
+    nine actions of gym-sokoban, `verl-agent` adds `still`.
+
+    **Observation**: the whole board after each action; `observation` chooses `grid`, `coord`, `grid_coord` or `spa`
+    (grid and coordinate line), `symbols` the alphabet (`ragen`, `letters`, `xsb`), `layout` `joined` or `tabbed`.
+
+    **Reward**: components `step` (-0.1 always), `box` (+1 onto a target, -1 off it), `solved` (+10).
+    `score` is 1.0 when all boxes are on targets, else 0.0; `success` is `score == 1`.
+
+    **End**: terminated when solved; truncated after `max_turns` actions.
+
+    **Levels** (`levels`, see `tasks.py`): `generated`, `ragen`, `vagen`, `boxoban`, `embedded`, `xsb` (`path=`),
+    `given` (`level=`); one level for one episode: `reset(options={"level": text})`.
+
+    **Presets**: default, gym, boxoban, ragen, spa, verl-agent, vagen, tiny. Every field of a preset can be replaced
+    by a keyword of the same name; the preset is then reported with a `+`.
+
+    Sources: Schrader 2018 (gym-sokoban), Guez et al. 2018 (Boxoban), Wang et al. 2025 (RAGEN, VAGEN), Feng et al.
+    2025 (verl-agent), SPA (arXiv 2510.15047).
+
+    Version 0: first release.
+    """
+
+    family = "sokoban"
+    components = COMPONENTS
+    observation_is_state = True
+    extra_info = {"generation_tries": Key(int, "private", "wall layouts drawn for this level; at reset, if generated")}
+
+    def __init__(
+        self,
+        *,
+        preset: str = "default",
+        split: str = "train",
+        max_turns: int | None = None,
+        admissible: bool = False,
+        reveal: Sequence[str] = (),
+        render_mode: str | None = None,
+        data_dir: str | None = None,
+        path: str | None = None,
+        level: str | None = None,
+        **rules: Any,
+    ) -> None:
+        if preset not in PRESETS:
+            raise unknown("preset", preset, PRESETS)
+        self.rules = _replaced(PRESETS[preset], rules)
+        changed = self.rules != PRESETS[preset] or (max_turns or self.rules.max_turns) != self.rules.max_turns
+        self.preset = f"{preset}.{self.rules.revision}" + ("+" if changed else "")
+        self.protocol = self.rules.protocol
+        self.rules = replace(self.rules, max_turns=self.rules.max_turns if max_turns is None else max_turns)
+        self.source = make_source(self.rules, data_dir=data_dir, path=path, level=level)
+        if split == "train" and split not in self.source.splits:
+            split = self.source.splits[0]
+        self._board_style = {"form": self.rules.observation, "symbols": self.rules.symbols, "layout": self.rules.layout}
+        self.instructions = instructions(self.rules)
+        action = Parameter("action", "enum", "what to do", choices=tuple(self.rules.actions))
+        self.tools = (Tool("move", "Move the player one cell, pushing a box that is ahead.", (action,), "{action}"),)
+        self._effects = {name: effect(name) for name in self.rules.actions}
+        super().__init__(
+            config={"preset": self.preset, **{name: getattr(self.rules, name) for name in _RULES}},
+            split=split,
+            max_turns=self.rules.max_turns,
+            grammar=Grammar(self.tools, ignore_case=self.rules.ignore_case),
+            admissible=admissible,
+            reveal=(reveal,) if isinstance(reveal, str) else tuple(reveal),
+            render_mode=render_mode,
+        )
+
+    def vocabulary(self) -> tuple[str, ...]:
+        """Every token that observations and actions are made of (for the forms that are grids)."""
+        return vocabulary(self.rules)
+
+    def reset(self, *, seed: int | None = None, options: Mapping[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        if isinstance(options, Mapping) and "level" in options:
+            options = dict(options)
+            options["task"] = given(options.pop("level"), self.split)
+        return super().reset(seed=seed, options=options)
+
+    def begin(self, task: Task) -> str:
+        self._set(task, task.data.player, task.data.boxes)
+        return self.view()
+
+    def _set(self, task: Task, player: int, boxes: int) -> None:
+        self._level = level = task.data
+        self._board = Board(level, **self._board_style)
+        self._walls = self._board.walls()
+        self._expert = Expert(level)
+        self._name = self._board.identity()
+        self._player, self._boxes, self._cells = player, boxes, cells(boxes)
+
+    def play(self, call: Call) -> Outcome:
+        direction, may_push = self._effects[call.arguments["action"]]
+        level, before = self._level, self._boxes
+        if direction is None:
+            return Outcome(self.view(), IDLE, kind="commit")
+        player, boxes = move(level, self._player, before, direction)
+        if boxes == before:
+            effective = player != self._player
+            self._player = player
+            return Outcome(self.view(), IDLE, effective=effective, kind="commit")
+        if not may_push:
+            return Outcome(self.view(), IDLE, kind="commit")
+        self._player, self._boxes, self._cells = player, boxes, cells(boxes)
+        won = solved(level, boxes)
+        rewards = reward(on_goal(level, boxes) - on_goal(level, before), won)
+        return Outcome(self.view(), rewards, effective=True, end_reason="solved" if won else "", kind="commit")
+
+    def reject(self, reason: str) -> Outcome:
+        text = f"{reason}\n{self.view()}" if self.rules.complaints else self.view()
+        return Outcome(text, IDLE, valid=False, error_type="invalid_action")
+
+    def view(self) -> str:
+        return self._board.tell(self._player, self._cells)
+
+    state_text = view
+
+    def observed(self) -> dict[str, Any]:
+        cols = self._level.cols
+        return {
+            "walls": self._walls.copy(),
+            "targets": [[t // cols, t % cols] for t in self._board.targets],
+            "boxes": [[b // cols, b % cols] for b in self._cells],
+            "player": [self._player // cols, self._player % cols],
+        }
+
+    def score_now(self) -> float:
+        return 1.0 if solved(self._level, self._boxes) else 0.0
+
+    def success_now(self) -> bool:
+        return solved(self._level, self._boxes)
+
+    def state_key(self) -> str:
+        return f"{self._name}:{self._player}:{self._boxes:x}"
+
+    def admissible_actions(self) -> list[str]:
+        return list(self.rules.actions)
+
+    def expert_action(self) -> str:
+        """The next action of a plan; where none is known, the first that pushes no box."""
+        found = self._expert.direction(self._player, self._boxes, self.max_turns - self._turn)
+        if found is None:
+            idle = (d for d in range(4) if move(self._level, self._player, self._boxes, d)[1] == self._boxes)
+            found = next(idle, 0)
+        return next(name for name, (direction, pushes) in self._effects.items() if direction == found and pushes)
+
+    def gold(self) -> str:
+        """The actions of a plan from the start, separated by blanks; empty where none is known."""
+        expert, state, names = Expert(self._level), (self._level.player, self._level.boxes), []
+        words = {direction: name for name, (direction, pushes) in self._effects.items() if pushes}
+        while (direction := expert.direction(*state, self.max_turns)) is not None:
+            names.append(words[direction])
+            state = move(self._level, *state, direction)
+        return ", ".join(names)
+
+    def reset_info(self) -> dict[str, Any]:
+        return dict(self._task.metadata)
+
+    def save(self) -> dict[str, Any]:
+        return {"player": self._player, "boxes": cells(self._boxes)}
+
+    def load(self, task: Task, state: Mapping[str, Any]) -> None:
+        free = set(cells(floor(task.data)))
+        count = task.data.boxes.bit_count()
+        check_state(
+            state,
+            {
+                "player": lambda cell: natural(cell) and cell in free,
+                "boxes": lambda found: (
+                    isinstance(found, list)
+                    and all(natural(cell) and cell in free for cell in found)
+                    and len(set(found) - {state["player"]}) == len(found) == count
+                ),
+            },
+        )
+        self._set(task, state["player"], sum(1 << cell for cell in state["boxes"]))
+
+
+def _replaced(preset: Preset, rules: Mapping[str, Any]) -> Preset:
+    """The preset with some rules replaced."""
+    for name in rules:
+        if name not in _RULES:
+            raise unknown(
+                "Sokoban option", name, (*_RULES, "preset", "split", "max_turns", "data_dir", "path", "level")
+            )
+    changed = {name: tuple(value) if isinstance(value, list) else value for name, value in rules.items()}
+    made = replace(preset, **changed)
+    for name, kind in (("rows", int), ("cols", int), ("boxes", int), ("search_depth", int), ("levels", str)):
+        value = getattr(made, name)
+        if type(value) is not kind:
+            raise ConfigError(f"{name}: expected {kind.__name__}, got {value!r}")
+    return made

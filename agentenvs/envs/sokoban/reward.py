@@ -1,0 +1,18 @@
+"""The reward of gym-sokoban, as named components.
+
+Every action costs 0.1, a blocked one and one that cannot be read as well; a box that comes onto a target pays 1, one
+that leaves it costs 1; 10 are paid when all boxes are on targets. The components add: a winning push pays 10.9.
+"""
+
+from __future__ import annotations
+
+COMPONENTS = ("step", "box", "solved")
+STEP, BOX, SOLVED = -0.1, 1.0, 10.0
+IDLE = {"step": STEP}
+
+
+def reward(gained: int, solved: bool) -> dict[str, float]:
+    """The components of an action that moved `gained` boxes onto targets (-1, 0 or 1)."""
+    if not gained:
+        return {"step": STEP, "solved": SOLVED} if solved else IDLE
+    return {"step": STEP, "box": gained * BOX, "solved": SOLVED if solved else 0.0}

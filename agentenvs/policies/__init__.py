@@ -1,0 +1,1 @@
+"""Policies: whoever answers the turns of an episode."""

@@ -1,0 +1,1 @@
+"""Playing episodes: jobs, programs, the scheduler, trajectories."""

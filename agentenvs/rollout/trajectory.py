@@ -1,0 +1,254 @@
+"""`Trajectory`: the record of one episode, one JSON line, complete enough to be played again and checked."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from agentenvs.core.errors import ConfigError, DataError, quote
+from agentenvs.core.info import canonical
+from agentenvs.core.tools import Parameter, Tool
+from agentenvs.policies.base import Exchange, Turn
+from agentenvs.rollout.job import Job
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(slots=True)
+class Step:
+    """What one `env.step` did. `digest` covers this step and, through the digest before it, all earlier ones.
+    `natives` are the native actions that were run, where the action is a reply.
+
+    A step with `restore` set is none of the environment's: it went back to the state after step number `restore`
+    (0: the state after reset); it has no action and its observation is the one seen then.
+    """
+
+    action: str
+    observation: str
+    reward: float
+    terminated: bool
+    truncated: bool
+    components: dict[str, float]
+    info: dict[str, Any]
+    digest: str
+    natives: list[str] = field(default_factory=list)
+    restore: int | None = None
+
+
+@dataclass(slots=True)
+class Decision:
+    """One reply together with what was asked. `step` is the number of the step it led to, None for one that led to
+    none (a note, a judgement); `seen` is how many steps had been taken when it was asked."""
+
+    agent: str
+    role: str
+    number: int
+    seed: int
+    seen: int
+    step: int | None
+    text: str
+    calls: list[str] = field(default_factory=list)
+    menu: list[str] = field(default_factory=list)
+    context: dict[str, str] = field(default_factory=dict)
+    observation: str | None = None
+    prefix: list[int] = field(default_factory=list)
+    sampling: dict[str, Any] = field(default_factory=dict)
+    prompt_ids: list[int] | None = None
+    token_ids: list[int] | None = None
+    logprobs: list[float] | None = None
+    choices: list[dict[str, Any]] | None = None
+    finish_reason: str | None = None
+    usage: dict[str, int] = field(default_factory=dict)
+    policy_version: str | None = None
+
+
+@dataclass(slots=True)
+class Trajectory:
+    """One played episode.
+
+    `spec` says what it was played with: package version, preset, configuration, codec, instructions, tools, hash of
+    the data. `usage` counts steps, resets, restores, undone steps and tokens. `score`, `success` and `total_reward`
+    are those of the last state; undone steps do not count. A void episode has `end_reason` "void" and no score.
+    """
+
+    job: Job
+    spec: dict[str, Any]
+    observation: str
+    info: dict[str, Any]
+    steps: list[Step]
+    decisions: list[Decision]
+    end_reason: str
+    score: float
+    success: bool
+    total_reward: float
+    usage: dict[str, int]
+    digest: str
+    origin: str = ""
+    part: int = 0
+    parts: int = 1
+
+    def to_json(self) -> dict[str, Any]:
+        """The trajectory as JSON data; absent values are left out."""
+        body = {f.name: getattr(self, f.name) for f in fields(self)}
+        body["job"] = self.job.to_json()
+        body["steps"] = [_slim(asdict(step)) for step in self.steps]
+        body["decisions"] = [_slim(asdict(decision)) for decision in self.decisions]
+        return {"schema": SCHEMA_VERSION, **body}
+
+    def to_line(self) -> str:
+        """One line of JSON, without the line break."""
+        return json.dumps(self.to_json(), separators=(",", ":"), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, data: Any) -> Trajectory:
+        """The trajectory that `to_json` wrote; raises `ConfigError` that names the fault for anything else."""
+        if not isinstance(data, dict) or data.get("schema") != SCHEMA_VERSION:
+            version = data.get("schema") if isinstance(data, dict) else data
+            raise ConfigError(f"trajectory schema: expected {SCHEMA_VERSION}, got {quote(version)}")
+        body = {name: value for name, value in data.items() if name != "schema"}
+        try:
+            body["job"] = Job.from_json(body["job"])
+            body["steps"] = [Step(**step) for step in body["steps"]]
+            body["decisions"] = [Decision(**decision) for decision in body["decisions"]]
+            made = cls(**body)
+        except (KeyError, TypeError) as error:
+            raise ConfigError(f"trajectory: missing or unknown field: {error}") from None
+        _check_types(made)
+        return made
+
+    def turn(self, i: int) -> Turn:
+        """The Turn that decision `i` answered, as the policy saw it.
+
+        Its info holds what the record keeps of it: see `keep` in `collect`. Its history is that of its agent.
+        """
+        decision = self.decisions[i]
+        state = self.steps[decision.seen - 1] if decision.seen else self
+        shown = state.observation if decision.observation is None else decision.observation
+        return Turn(
+            episode=self.job.key,
+            agent=decision.agent,
+            role=decision.role,
+            number=decision.number,
+            seed=decision.seed,
+            instructions=self.spec["instructions"],
+            tools=tuple(_tool(tool) for tool in self.spec["tools"]),
+            observation=shown,
+            info=state.info,
+            history=tuple(self._history(i)),
+            menu=tuple(decision.menu),
+            prefix=tuple(decision.prefix),
+            context=decision.context,
+            sampling=decision.sampling,
+        )
+
+    def _history(self, i: int) -> Iterator[Exchange]:
+        for j in range(i):
+            past = self.decisions[j]
+            if past.agent == self.decisions[i].agent:
+                yield Exchange(self.turn_observation(j), past.text)
+
+    def turn_observation(self, i: int) -> str:
+        """The observation that decision `i` answered."""
+        decision = self.decisions[i]
+        if decision.observation is not None:
+            return decision.observation
+        return self.steps[decision.seen - 1].observation if decision.seen else self.observation
+
+
+def _check_types(made: Trajectory) -> None:
+    kinds = {
+        "observation": str,
+        "spec": dict,
+        "info": dict,
+        "end_reason": str,
+        "score": (int, float),
+        "success": bool,
+        "total_reward": (int, float),
+        "usage": dict,
+        "digest": str,
+        "origin": str,
+        "part": int,
+        "parts": int,
+    }
+    for name, kind in kinds.items():
+        if not isinstance(getattr(made, name), kind):
+            raise ConfigError(f"trajectory {name}: got {quote(getattr(made, name))}")
+    for step in made.steps:
+        if (
+            not isinstance(step.action, str)
+            or not isinstance(step.observation, str)
+            or not isinstance(step.digest, str)
+        ):
+            raise ConfigError("trajectory steps: action, observation and digest are texts")
+
+
+def _slim(record: dict[str, Any]) -> dict[str, Any]:
+    """Without None and without empty collections; what is left out is the default."""
+    return {name: value for name, value in record.items() if value is not None and (value or name in _ALWAYS)}
+
+
+_ALWAYS = frozenset(f.name for f in fields(Step) if f.name not in ("natives", "restore")) | {
+    *("agent", "role", "number", "seed", "seen", "step", "text"),
+}
+
+
+def _tool(data: Mapping[str, Any]) -> Tool:
+    parameters = tuple(Parameter(**{**p, "choices": tuple(p["choices"])}) for p in data["parameters"])
+    return Tool(**{**data, "parameters": parameters})
+
+
+def chain_digest(previous: str, *parts: Any) -> str:
+    """The next link: a digest of the previous one and of the parts, 128 bits in hex."""
+    return blake2b(canonical([previous, *parts]).encode(), digest_size=16).hexdigest()
+
+
+def append(path: Path, trajectories: Iterable[Trajectory]) -> None:
+    """Append lines in one write and hand them to the operating system, so that a killed run loses none of them."""
+    lines = "".join(trajectory.to_line() + "\n" for trajectory in trajectories)
+    with open(path, "ab", buffering=0) as stream:
+        stream.write(lines.encode())
+
+
+def read(path: Path) -> Iterator[Trajectory]:
+    """The trajectories of a file; raises `DataError` that names the line."""
+    with open(path, "rb") as stream:
+        for number, line in enumerate(stream, 1):
+            yield parse_line(line, str(path), number)
+
+
+def parse_line(line: bytes, source: str, number: int) -> Trajectory:
+    """The trajectory on one line."""
+    try:
+        return Trajectory.from_json(json.loads(line))
+    except (ValueError, RecursionError, ConfigError) as error:
+        raise DataError(source, f"line {number}", expected="a trajectory", found=str(error)[:200]) from None
+
+
+def recover(path: Path) -> tuple[dict[str, list[Trajectory]], int]:
+    """What a run that was killed left behind: complete jobs by key of origin, and how many bytes were torn.
+
+    The torn end (a line without its line break, or a job whose later parts are missing) is cut off the file.
+    """
+    if not path.exists():
+        return {}, 0
+    done: dict[str, list[Trajectory]] = {}
+    good = at = 0
+    open_parts: list[Trajectory] = []
+    with open(path, "rb") as stream:
+        for number, line in enumerate(stream, 1):
+            at += len(line)
+            if not line.endswith(b"\n"):
+                break
+            open_parts.append(parse_line(line, str(path), number))
+            if len(open_parts) == open_parts[0].parts:
+                done[open_parts[0].origin] = open_parts
+                open_parts, good = [], at
+    torn = path.stat().st_size - good
+    if torn:
+        os.truncate(path, good)
+    return done, torn

@@ -1,0 +1,208 @@
+"""`TextActions`: one step of the environment is one reply of a policy."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, SupportsFloat
+
+import gymnasium as gym
+
+from agentenvs.core import errors
+from agentenvs.core.snapshot import natural
+from agentenvs.core.tools import ActionError, Grammar, Tool
+from agentenvs.wrappers.base import StatefulWrapper
+from agentenvs.wrappers.codecs import codec as make_codec
+
+#: What happens to a call that the environment cannot read.
+UNKNOWN_CALLS = ("play", "skip", "stop")
+_OF_A_TURN = {
+    *("turn", "is_valid", "is_effective", "reward_components", "calls"),
+    *("tool_result", "state_text", "end_reason"),
+}
+_REPORTED = 32  # calls of one reply that are answered without having been run
+
+
+class TextActions(StatefulWrapper):
+    """Runs the calls of a reply in order and answers each.
+
+    A reply that does not keep the codec's format costs a turn and leaves the environment alone: `is_valid` is False
+    and the observation says how to write it. Rewards are summed component by component. `info["calls"]` lists
+    `{id, native, ok, observation, reward}`; `info["turn"]` counts replies.
+
+    - `codec`: a name, or `{"name": ..., **options}`.
+    - `max_calls`: calls of a reply that are run; further ones are answered with a refusal. None: no cap.
+    - `max_turns`: replies an episode may have; None: as many as the environment allows actions.
+    - `unknown`: a call that cannot be read is played as an invalid action ("play"), left out ("skip"), or ends the
+      reply ("stop"). In any case the turn is not valid.
+    """
+
+    state_shape = {
+        "turn": natural,
+        "observation": lambda value: isinstance(value, str),
+        "info": lambda value: isinstance(value, dict) and not set(value) - _OF_A_TURN,
+    }
+
+    def __init__(
+        self,
+        env: gym.Env[str, str],
+        *,
+        codec: str | Mapping[str, Any] = "plain",
+        max_calls: int | None = None,
+        max_turns: int | None = None,
+        unknown: str = "play",
+    ) -> None:
+        for name, limit in (("max_calls", max_calls), ("max_turns", max_turns)):
+            if limit is not None and not (natural(limit) and limit):
+                raise errors.ConfigError(f"TextActions: expected {name} >= 1 or None, got {limit!r}")
+        if unknown not in UNKNOWN_CALLS:
+            raise errors.unknown("rule for unknown calls", unknown, UNKNOWN_CALLS)
+        super().__init__(env, codec=codec, max_calls=max_calls, max_turns=max_turns, unknown=unknown)
+        self.codec = make_codec(codec)
+        self.max_calls, self.unknown = max_calls, unknown
+        self.max_turns = max_turns or env.get_wrapper_attr("max_turns")
+        self._grammar: Grammar = env.get_wrapper_attr("grammar")
+        self._replaces: bool = env.get_wrapper_attr("observation_is_state")
+        self._turn = 0
+        self._shown: str
+        self._last: dict[str, Any]
+        self._shown, self._last = "", {}
+        self._inner: dict[str, Any] = {}
+
+    @property
+    def instructions(self) -> str:
+        return self.codec.describe(self.env.get_wrapper_attr("instructions"), self.tools)
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        return self.env.get_wrapper_attr("tools")
+
+    @property
+    def status(self) -> str:
+        return "ended" if "end_reason" in self._last else self.env.get_wrapper_attr("status")
+
+    # State --------------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        self._turn, self._shown, self._last = 0, "", {}
+
+    def save(self) -> dict[str, Any]:
+        return {"turn": self._turn, "observation": self._shown, "info": copy.deepcopy(self._last)}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        self._turn, self._shown, self._last = state["turn"], state["observation"], copy.deepcopy(dict(state["info"]))
+
+    def on_reset(self, observation: str, info: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        self._inner = info
+        if self._turn:
+            return self._shown, {**info, **copy.deepcopy(self._last)}
+        return observation, {**info, "turn": 0, "calls": []}
+
+    # A turn -------------------------------------------------------------------------------------------------------
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Play one reply."""
+        if "end_reason" in self._last and self.env.get_wrapper_attr("status") == "playing":
+            raise errors.EpisodeOver(f"the episode is over ({self._last['end_reason']}); call reset()")
+        if self.status != "playing":
+            return self.env.step(action)  # which refuses and says why
+        parsed = self.codec.parse(action if isinstance(action, str) else "")
+        run, refused = self._select(parsed.calls)
+        played = self._play(run)
+        components = dict.fromkeys(self._inner["reward_components"], 0.0)
+        for step in played:
+            for name, value in step.info["reward_components"].items():
+                components[name] += value
+        self._turn += 1
+        self._last = {
+            "turn": self._turn,
+            "is_valid": not (parsed.error or refused.unreadable) and all(step.info["is_valid"] for step in played),
+            "is_effective": any(step.info["is_effective"] for step in played),
+            "reward_components": components,
+            "calls": self._answers(played, run[len(played) :], refused),
+        }
+        terminated = bool(played) and played[-1].terminated
+        truncated = bool(played) and played[-1].truncated
+        if played:
+            self._inner = played[-1].info
+            if "state_text" in self._inner:
+                self._last["state_text"] = played[0].info["state_text"]
+        else:
+            self._last["tool_result"] = {"ok": False, "error_type": "invalid_format"}
+        if not (terminated or truncated) and self._turn >= self.max_turns:
+            truncated, self._last["end_reason"] = True, "turn_limit"
+        self._shown = self._observation(played, parsed.error or refused.sentence)
+        info = {**self._inner, **copy.deepcopy(self._last)}
+        return self._shown, sum(components.values()), terminated, truncated, info
+
+    def _select(self, calls: Sequence[str]) -> tuple[list[str], _Refused]:
+        """The calls to run, and those that are not, each with the reason."""
+        run: list[str] = []
+        refused = _Refused()
+        for at, native in enumerate(calls):
+            readable = self.unknown == "play" or self._readable(native)
+            if self.max_calls is not None and len(run) == self.max_calls:
+                refused.add(native, f"Not run: a reply has at most {self.max_calls} actions.")
+            elif readable:
+                run.append(native)
+            else:
+                refused.unreadable = True
+                refused.add(native, f"Not run: unknown action {errors.quote(native)}.")
+                if self.unknown == "stop":
+                    for later in calls[at + 1 : at + 1 + _REPORTED]:
+                        refused.add(later, "Not run: it came after an unknown action.")
+                    break
+        return run, refused
+
+    def _readable(self, native: str) -> bool:
+        try:
+            self._grammar.parse(native)
+        except ActionError:
+            return False
+        return True
+
+    def _play(self, run: Sequence[str]) -> list[_Played]:
+        played: list[_Played] = []
+        for native in run:
+            played.append(_Played(native, *self.env.step(native)))
+            if played[-1].terminated or played[-1].truncated:
+                break
+        return played
+
+    def _answers(self, played: list[_Played], late: Sequence[str], refused: _Refused) -> list[dict[str, Any]]:
+        answers = [(s.native, s.info["tool_result"]["ok"], s.observation, float(s.reward)) for s in played]
+        answers += [(native, False, "Not run: the episode was over.", 0.0) for native in late[:_REPORTED]]
+        answers += [(native, False, reason, 0.0) for native, reason in refused.answers]
+        keys = ("native", "ok", "observation", "reward")
+        return [{"id": f"{self._turn}.{i}", **dict(zip(keys, answer, strict=True))} for i, answer in enumerate(answers)]
+
+    def _observation(self, played: list[_Played], error: str) -> str:
+        """What the agent reads: the last state where an observation is one, else all answers in order."""
+        if not played:
+            return f"{error}\n{self.env.get_wrapper_attr('view')()}" if self._replaces else error
+        return played[-1].observation if self._replaces else "\n".join(step.observation for step in played)
+
+
+class _Played(NamedTuple):
+    native: str
+    observation: str
+    reward: SupportsFloat
+    terminated: bool
+    truncated: bool
+    info: dict[str, Any]
+
+
+class _Refused:
+    """The calls of one reply that are not run; only the first ones are kept, since a reply may hold very many."""
+
+    def __init__(self) -> None:
+        self.answers: list[tuple[str, str]] = []
+        self.unreadable = False
+
+    def add(self, native: str, reason: str) -> None:
+        if len(self.answers) < _REPORTED:
+            self.answers.append((native, reason))
+
+    @property
+    def sentence(self) -> str:
+        return self.answers[0][1] if self.answers else ""

@@ -1,0 +1,42 @@
+"""`plain`: the whole reply is one native action, or several with a separator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agentenvs.core.tools import Tool
+from agentenvs.wrappers.codecs.base import Label, Message, Parsed, Span, usage_lines
+
+
+class Plain:
+    """The reply is the action, blanks around it aside. With `separator` it may be several actions."""
+
+    name = "plain"
+    version = 1
+
+    def __init__(self, separator: str = "") -> None:
+        self.separator = separator
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {"separator": self.separator} if self.separator else {}
+
+    def describe(self, instructions: str, tools: Sequence[Tool]) -> str:
+        several = f" Separate several actions with {self.separator!r}." if self.separator else ""
+        return f"{instructions}\n\nActions:\n{usage_lines(tools)}\n\nReply with the action and nothing else.{several}"
+
+    def parse(self, reply: str) -> Parsed:
+        pieces = reply.split(self.separator) if self.separator else [reply]
+        calls = tuple(piece.strip() for piece in pieces if piece.strip())
+        spans = (Span(0, len(reply), "call"),) if reply else ()
+        return Parsed(calls, spans, "" if calls else "The reply was empty. Reply with an action.")
+
+    def format(self, actions: Sequence[str], reason: str = "") -> str:
+        return f" {self.separator} ".join(actions) if self.separator else "\n".join(actions)
+
+    def render(self, observation: str, calls: Sequence[dict[str, Any]]) -> list[Message]:
+        return [Message("user", observation)]
+
+    def route(self, state: str, piece: str) -> tuple[str, Label]:
+        return state, "call"
