@@ -10,9 +10,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from agentenvs._version import __version__
 from agentenvs.registration import register_all
-
-__version__ = "0.1.0"
 
 #: Public names and where they live; each is imported when it is first used.
 _LAZY = {

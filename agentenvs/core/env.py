@@ -6,6 +6,7 @@ turns, keeps the limit, sums reward components, builds infos, and saves and rest
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Mapping
 from typing import Any, ClassVar, NoReturn
@@ -23,7 +24,7 @@ from agentenvs.core.task import Task, TaskSource
 from agentenvs.core.tools import ActionError, Call, Grammar, Tool
 
 #: What `reveal` may name, and the info keys that each brings.
-REVEALS = {"expert": ("expert_action",), "state": ("state_text", "next_state_text"), "gold": ("gold",)}
+REVEALS = {"expert": ("expert_action", "expert_plan"), "state": ("state_text", "next_state_text"), "gold": ("gold",)}
 _OPTIONS = ("task", "split", "prefix", "snapshot", "branch", "restart")
 _ACTION_LIMIT = 1_000_000
 
@@ -56,7 +57,7 @@ class Outcome:
         self.kind = kind
 
     def to_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {name: getattr(self, name) for name in self.__slots__} | {"rewards": dict(self.rewards)}
 
 
 class TextEnv(gym.Env[str, str]):
@@ -103,7 +104,8 @@ class TextEnv(gym.Env[str, str]):
                 raise unknown("reveal", name, REVEALS)
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise unknown("render mode", render_mode, self.metadata["render_modes"])
-        self.config = {**config, "max_turns": max_turns}
+        given = {name: value for name, value in config.items() if value is not None}
+        self.config: dict[str, Any] = json.loads(json.dumps({**given, "max_turns": max_turns}))
         self.split = split
         self.max_turns = max_turns
         self.grammar = grammar
@@ -116,6 +118,7 @@ class TextEnv(gym.Env[str, str]):
         self._generator: np.random.Generator | None = None
         self._np_random_seed: int | None = None
         self._restart: dict[str, Any] | None = None
+        self._no_rewards = dict.fromkeys(self.components, 0.0)
 
     # What a family gives ------------------------------------------------------------------------------------------
 
@@ -163,6 +166,10 @@ class TextEnv(gym.Env[str, str]):
         """The expert's native action for the current state; one that does no harm where nothing helps any more."""
         raise NotImplementedError
 
+    def expert_plan(self, n: int) -> list[str]:
+        """Up to `n` actions that the expert would take one after another from here; at least one."""
+        return [self.expert_action()]
+
     def gold(self) -> str:
         """The reference solution of the task."""
         raise NotImplementedError
@@ -190,7 +197,8 @@ class TextEnv(gym.Env[str, str]):
         """
         options = self._options(options)
         if seed is not None:
-            self._seed(seed)
+            self._check_seed(seed)
+        given = seed
         if options.get("restart"):
             if self._restart is None:
                 raise ConfigError("restart: nothing was played yet; call reset() first")
@@ -206,7 +214,9 @@ class TextEnv(gym.Env[str, str]):
         except (ConfigError, SnapshotError):  # nothing was touched yet: the episode in play goes on
             self._status = status
             raise
-        self._restart = {"seed": seed, "options": options}
+        if given is not None:
+            self._np_random_seed, self._generator = int(given), None
+        self._restart = {"seed": seed, "options": copy.deepcopy(options)}
         observation, info = self._last.observation, self._info()
         if not self._turn:
             info.update(self.reset_info())
@@ -218,7 +228,7 @@ class TextEnv(gym.Env[str, str]):
         """Play one native action. Any text is accepted; one that cannot be read costs the turn and changes nothing."""
         if self._status != "playing":
             self._refuse()
-        before = self.state_text() if "state" in self._reveal else None
+        self._before = self.state_text() if "state" in self._reveal else ""
         self._status = "void"  # until the turn is complete: whatever fails now leaves no half-played episode
         self._last = outcome = self._outcome(action)
         self._turn += 1
@@ -228,8 +238,6 @@ class TextEnv(gym.Env[str, str]):
             outcome.end_reason = "turn_limit"
         self._status = "ended" if terminated or truncated else "playing"
         info = self._info()
-        if before is not None:
-            info["state_text"], info["next_state_text"] = before, self.state_text()
         if self.render_mode == "human":
             print(outcome.observation)
         return outcome.observation, sum(info["reward_components"].values()), terminated, truncated, info
@@ -263,10 +271,10 @@ class TextEnv(gym.Env[str, str]):
     def _np_random(self, value: np.random.Generator | None) -> None:
         self._generator = value
 
-    def _seed(self, seed: int) -> None:
-        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-            raise ConfigError(f"seed: expected a whole number >= 0, got {quote(seed)}")
-        self._np_random_seed, self._generator = int(seed), None
+    @staticmethod
+    def _check_seed(seed: int) -> None:
+        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
+            raise ConfigError(f"seed: expected a whole number from 0 to 2**64 - 1, got {quote(seed)}")
 
     def chance(self, *label: str | int) -> Stream:
         """The stream of chance for this moment: a function of (task, seed, branch, turn) and the label."""
@@ -277,12 +285,12 @@ class TextEnv(gym.Env[str, str]):
     def _start(self, seed: int, options: Mapping[str, Any]) -> None:
         branch = self._check_branch(options.get("branch", 0))
         self._task, self._episode_seed, self._branch = self._choose(seed, options), seed, branch
-        self._turn = 0
+        self._turn, self._before = 0, ""
         self._last = Outcome(self.begin(self._task), {})
         self._status = "playing"
         for i, action in enumerate(options.get("prefix", ())):
             if self._status != "playing":
-                self._status = "void"
+                self._status = "ready"
                 raise EpisodeOver(f"reset: the prefix ends the episode at action {i}; shorten it")
             self.step(action)
 
@@ -308,7 +316,6 @@ class TextEnv(gym.Env[str, str]):
 
     def _info(self) -> dict[str, Any]:
         last, task = self._last, self._task
-        rewards = last.rewards
         info: dict[str, Any] = {
             "task_id": task.id,
             "split": task.split,
@@ -320,7 +327,7 @@ class TextEnv(gym.Env[str, str]):
             "observed": self.observed(),
             "score": self.score_now(),
             "success": self.success_now(),
-            "reward_components": {name: rewards.get(name, 0.0) for name in self.components},
+            "reward_components": {**self._no_rewards, **last.rewards},
             "state_key": self.state_key(),
             "episode_seed": self._episode_seed,
         }
@@ -345,6 +352,8 @@ class TextEnv(gym.Env[str, str]):
             info["expert_action"] = self.expert_action()
         if "state" in self._reveal:
             info["state_text"] = self.state_text()
+            if self._before:
+                info["state_text"], info["next_state_text"] = self._before, info["state_text"]
         if "gold" in self._reveal:
             info["gold"] = self.gold()
 
@@ -356,6 +365,9 @@ class TextEnv(gym.Env[str, str]):
         for name in options:
             if name not in _OPTIONS:
                 raise unknown("reset option", name, _OPTIONS)
+        for name, friends in (("restart", ()), ("snapshot", ("branch",))):
+            if options.get(name) and (others := set(options) - {name, *friends}):
+                raise ConfigError(f"reset: the option {name!r} does not go with {min(others)!r}; leave one out")
         prefix = options.get("prefix", [])
         if not isinstance(prefix, (list, tuple)) or not all(isinstance(action, str) for action in prefix):
             raise ConfigError(f"reset: prefix is a list of native actions, got {quote(prefix)}")
@@ -363,8 +375,8 @@ class TextEnv(gym.Env[str, str]):
 
     @staticmethod
     def _check_branch(branch: Any) -> int:
-        if isinstance(branch, bool) or not isinstance(branch, int) or branch < 0:
-            raise ConfigError(f"branch: expected a whole number >= 0, got {quote(branch)}")
+        if isinstance(branch, bool) or not isinstance(branch, int) or not 0 <= branch < 2**64:
+            raise ConfigError(f"branch: expected a whole number from 0 to 2**64 - 1, got {quote(branch)}")
         return branch
 
     def _refuse(self) -> NoReturn:
@@ -382,12 +394,13 @@ class TextEnv(gym.Env[str, str]):
             raise SnapshotError(f"only a played episode has a state to save; this environment is {self._status}")
         return {
             "family": self.family,
-            "config": self.config,
+            "config": copy.deepcopy(self.config),
             "task": self._task.id,
             "seed": self._episode_seed,
             "branch": self._branch,
             "turn": self._turn,
             "status": self._status,
+            "before": self._before,
             "last": self._last.to_json(),
             "state": self.save(),
         }
@@ -395,16 +408,21 @@ class TextEnv(gym.Env[str, str]):
     def _restore(self, snapshot: Any, branch: int | None) -> None:
         entry = base_entry(snapshot)
         for name, ours in (("family", self.family), ("config", self.config)):
-            if entry[name] != json.loads(json.dumps(ours)):
+            if entry[name] != ours:
                 got = quote(entry[name], 200)
                 raise SnapshotError(f"snapshot of another {name}: expected {quote(ours, 200)}, got {got}")
         branch = self._check_branch(entry["branch"] if branch is None else branch)
+        turn, late = entry["turn"], entry["turn"] >= self.max_turns
+        if turn > self.max_turns or (late and entry["status"] == "playing"):
+            raise SnapshotError(f"snapshot: turn {quote(turn)} of {self.max_turns} cannot be {entry['status']}")
+        if strange := set(entry["last"]["rewards"]) - set(self.components):
+            raise SnapshotError(f"snapshot: no reward component is called {quote(min(strange))}")
         try:
             task = self.source.task(entry["task"])
         except ConfigError as error:
             raise SnapshotError(f"snapshot: {error}") from error
         self.load(task, entry["state"])
         self._task, self._episode_seed, self._turn = task, entry["seed"], entry["turn"]
-        self._branch = branch
-        self._last = Outcome(**entry["last"])
+        self._branch, self._before = branch, entry["before"]
+        self._last = Outcome(**copy.deepcopy(entry["last"]))
         self._status = entry["status"]

@@ -75,5 +75,8 @@ def unknown(kind: str, name: object, known: Iterable[str], *, see: str = "") -> 
 
 def quote(value: object, limit: int = 60) -> str:
     """`value` as a short printable literal, so that hostile text cannot flood or garble a message."""
-    text = repr(value if len(str(value)) <= limit else str(value)[:limit])
-    return text if len(str(value)) <= limit else f"{text}... ({len(str(value))} characters)"
+    try:
+        text = str(value)
+    except (ValueError, RecursionError):  # an integer of thousands of digits, a list nested thousands deep
+        return f"a {type(value).__name__} too large to print"
+    return repr(value) if len(text) <= limit else f"{text[:limit]!r}... ({len(text)} characters)"

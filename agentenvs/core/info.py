@@ -43,6 +43,7 @@ SCHEMA: dict[str, Key] = {
     "end_reason": Key(str, "private", "why the episode ended"),
     "episode_seed": Key(int, "private", "the seed of the episode"),
     "expert_action": Key(str, "reveal", "what the expert would do now"),
+    "expert_plan": Key(list, "reveal", "what the expert would do now and next, for replies that hold several actions"),
     "state_text": Key(str, "reveal", "the true state before the last action; at reset the first state"),
     "next_state_text": Key(str, "reveal", "the true state after the last action"),
     "gold": Key(str, "reveal", "the reference solution"),

@@ -94,8 +94,8 @@ class Stream:
 
     def sample(self, items: Sequence[T], k: int) -> list[T]:
         """`k` different positions of `items`, in random order."""
-        if k > len(items):
-            raise ValueError(f"expected k <= {len(items)}, got {k}")
+        if not 0 <= k <= len(items):
+            raise ValueError(f"expected k from 0 to {len(items)}, got {k}")
         pool = list(items)
         for i in range(k):
             j = i + self.below(len(pool) - i)

@@ -38,6 +38,7 @@ _BASE = {
     "branch": int,
     "turn": int,
     "status": str,
+    "before": str,
     "last": dict,
     "state": dict,
 }
@@ -78,26 +79,34 @@ def layers(env: gym.Env[Any, Any]) -> list[gym.Env[Any, Any]]:
     return found
 
 
-def entry_of(layer: gym.Env[Any, Any], snapshot: Any) -> dict[str, Any]:
-    """The entry of a layer of ours; raises `SnapshotError` where the snapshot is of another stack."""
+def split_entry(layer: gym.Env[Any, Any], snapshot: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The entry of a wrapper of ours, which must be the outermost, and the snapshot of what it wraps.
+
+    Raises `SnapshotError` where the snapshot is of another stack. Each layer takes its own entry off, so that a layer
+    too many is noticed as well as one that is missing.
+    """
     stack = _stack(snapshot)
-    depth = sum(hasattr(type(inner), "snapshot_entry") for inner in layers(layer)) - 1
-    if depth >= len(stack) or stack[depth].get("layer") != type(layer).__name__:
-        found = [entry.get("layer") for entry in stack]
-        name = type(layer).__name__
-        raise SnapshotError(f"snapshot of another stack: expected {name} as layer {depth}, got {quote(found)}")
-    return stack[depth]
+    expected = [type(inner).__name__ for inner in reversed(layers(layer)) if hasattr(type(inner), "snapshot_entry")]
+    found = [entry.get("layer") for entry in stack]
+    if found != expected:
+        raise SnapshotError(f"snapshot of another stack: expected {quote(expected, 200)}, got {quote(found, 200)}")
+    return stack[-1], {**snapshot, "stack": stack[:-1]}
 
 
 def base_entry(snapshot: Any) -> dict[str, Any]:
     """The innermost entry, with its types checked."""
-    entry = _stack(snapshot)[0]
+    entry, *more = _stack(snapshot)
+    if more:
+        found = [layer.get("layer") for layer in more]
+        raise SnapshotError(f"snapshot of another stack: expected no wrapper here, got {quote(found, 200)}")
     _check(entry, _BASE, "entry")
     _check(entry["last"], _LAST, "last outcome", exact=True)
     if not all(map(finite, entry["last"]["rewards"].values())):
         raise SnapshotError("snapshot: rewards must be numbers")
-    if entry["status"] not in ("playing", "ended") or min(entry["seed"], entry["branch"], entry["turn"]) < 0:
-        raise SnapshotError("snapshot: status must be playing or ended, and seed, branch and turn at least 0")
+    if entry["status"] not in ("playing", "ended"):
+        raise SnapshotError(f"snapshot: status must be playing or ended, not {quote(entry['status'])}")
+    if not all(0 <= entry[name] < 2**64 for name in ("seed", "branch", "turn")):
+        raise SnapshotError("snapshot: seed, branch and turn must be from 0 to 2**64 - 1")
     if (entry["status"] == "ended") != bool(entry["last"]["end_reason"]):
         raise SnapshotError("snapshot: an ended episode has an end_reason, and only an ended one")
     return entry
@@ -130,8 +139,12 @@ def _stack(snapshot: Any) -> list[dict[str, Any]]:
     stack = snapshot.get("stack")
     if not isinstance(stack, list) or not stack or not all(isinstance(entry, dict) for entry in stack):
         raise SnapshotError("snapshot: expected a non-empty list of layers under 'stack'")
-    if not is_json(stack):
-        raise SnapshotError("snapshot: expected finite JSON values only")
+    try:
+        sound = is_json(stack)
+    except RecursionError:
+        sound = False
+    if not sound:
+        raise SnapshotError("snapshot: expected finite JSON values only, not too deeply nested")
     return stack
 
 

@@ -15,7 +15,7 @@ _ALPHABET = "abcdefghijklmnopqrstuvwxyz "
 class FreeText(Space[str]):
     """Any `str`, of any length. Unlike `gymnasium.spaces.Text` it has no alphabet and no limit.
 
-    `sample()` draws 8 to 24 lower-case letters and blanks: readable, and no valid action of any environment.
+    `sample()` draws a tilde and 8 to 24 lower-case letters and blanks: readable, and no valid action anywhere.
     """
 
     def __init__(self, seed: int | None = None) -> None:

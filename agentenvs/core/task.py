@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentenvs.core.errors import ConfigError, quote, unknown
+from agentenvs.core.errors import ConfigError, UnknownName, quote, unknown
 from agentenvs.core.rng import Stream, derive
 
 SPLITS = ("train", "validation", "test")
@@ -62,8 +62,7 @@ class TaskSource(ABC):
         """The task with this id; raises `UnknownName` that says what an id looks like here."""
         family, split, key = (*str(task_id).split("/", 2), "", "")[:3]
         if family != self.family or split not in self.splits:
-            example = f"{self.family}/{self.splits[-1]}/..."
-            raise unknown("task", task_id, ()) from ConfigError(f"ids look like {example}")
+            raise UnknownName(f"unknown task {quote(task_id)}; ids look like {self.family}/{self.splits[-1]}/<key>")
         return self.load(split, key)
 
     def check_split(self, split: str) -> None:
@@ -108,7 +107,12 @@ class EndlessSource(TaskSource):
     def keys(self, split: str, n: int | None, seed: int) -> Sequence[str]:
         if not seed:
             return [str(i) for i in range(n or 0)]
-        return [str(derive("task", self.family, split, seed, i) >> 32) for i in range(n or 0)]
+        drawn: dict[str, None] = {}  # in order; a number that comes twice is left out
+        i = 0
+        while len(drawn) < (n or 0):
+            drawn[str(derive("task", self.family, split, seed, i) >> 32)] = None
+            i += 1
+        return list(drawn)
 
     def load(self, split: str, key: str) -> Task:
         if not (key.isascii() and key.isdigit() and len(key) <= 20 and str(int(key)) == key):

@@ -98,6 +98,8 @@ class Tool:
             raise ConfigError(f"tool {self.name}: kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
         if self.form is not None and sorted(_SLOT.findall(self.form)) != sorted(p.name for p in self.parameters):
             raise ConfigError(f"tool {self.name}: the form {self.form!r} must name every parameter once")
+        if self.form is not None and not all(p.required for p in self.parameters):
+            raise ConfigError(f"tool {self.name}: a bare command has no optional parameters; make all of them required")
 
     @property
     def takes_text(self) -> bool:
@@ -164,10 +166,14 @@ class Grammar:
     """
 
     def __init__(self, tools: Iterable[Tool], *, ignore_case: bool = False) -> None:
+        tools = tuple(tools)
         self.tools = {tool.name: tool for tool in tools}
+        if len(self.tools) < len(tools):
+            raise ConfigError(f"grammar: a tool is given twice in {', '.join(tool.name for tool in tools)}")
         self._fold = str.casefold if ignore_case else str
         self._table: dict[str, Call] = {}
-        self._patterns: list[tuple[re.Pattern[str], Tool]] = []
+        self._spelled: set[str] = set()
+        self._patterns: list[tuple[list[str], Tool]] = []
         for tool in self.tools.values():
             self._compile(tool)
         self.usage = " | ".join(tool.usage for tool in self.tools.values())
@@ -184,9 +190,9 @@ class Grammar:
         brackets = _BRACKETS.fullmatch(text)
         if brackets and (tool := self.tools.get(brackets[1])) and tool.form is None and tool.parameters:
             return self._bracketed(tool, brackets[2])
-        for pattern, tool in self._patterns:
-            if match := pattern.fullmatch(text):
-                arguments = {p.name: _read(match[p.name], p) for p in tool.parameters}
+        for parts, tool in self._patterns:
+            if (words := _slots(parts, text)) is not None:
+                arguments = {p.name: _read(words[p.name], p) for p in tool.parameters}
                 tool.check(arguments)
                 return Call(tool.name, arguments)
         raise ActionError(f"Unknown action {quote(text)}. Accepted: {self.usage}.")
@@ -218,19 +224,43 @@ class Grammar:
         """File the tool under its spelled-out actions where they are few, else under a pattern."""
         if tool.form is None:
             if not tool.parameters:
-                self._table[self._fold(tool.name)] = Call(tool.name)
+                self._spell(tool.name, Call(tool.name))
             return
         spelled = {"boolean": (True, False)}
         values = [p.choices or spelled.get(p.type, ()) for p in tool.parameters]
         if math.prod(map(len, values)) in range(1, _TABLE_LIMIT + 1):
             for combination in itertools.product(*values):
                 call = Call(tool.name, dict(zip((p.name for p in tool.parameters), combination, strict=True)))
-                text = _write(tool, call.arguments)
-                self._table[text] = self._table[self._fold(text)] = call
+                self._spell(_write(tool, call.arguments), call)
             return
-        parts = _SLOT.split(tool.form)
-        body = "".join(f"(?P<{p}>.+?)" if i % 2 else re.escape(p) for i, p in enumerate(parts))
-        self._patterns.append((re.compile(body, re.DOTALL), tool))
+        self._patterns.append((_SLOT.split(tool.form), tool))
+
+    def _spell(self, text: str, call: Call) -> None:
+        """File a spelled-out action, and its folded form unless that is another action's own spelling."""
+        if self._table.get(text, call) != call and text in self._spelled:
+            raise ConfigError(f"grammar: {quote(text)} writes two actions: {self._table[text]} and {call}")
+        self._spelled.add(text)
+        self._table[text] = call
+        self._table.setdefault(self._fold(text), call)
+
+
+def _slots(parts: list[str], text: str) -> dict[str, str] | None:
+    """The words in the slots of a form, or None. `parts` alternates fixed text and slot names.
+
+    Each fixed text is looked for once, as early as it can stand, and the last one at the end: the same words as the
+    shortest match of a regular expression would give, without its backtracking (a hostile text costs linear time).
+    """
+    if not text.startswith(parts[0]):
+        return None
+    words, begin = {}, len(parts[0])
+    for i in range(1, len(parts), 2):
+        last = i == len(parts) - 2
+        at = len(text) - len(parts[-1]) if last else text.find(parts[i + 1], begin + 1)
+        if at <= begin or (last and not text.endswith(parts[-1])):
+            return None
+        words[parts[i]] = text[begin:at]
+        begin = at + len(parts[i + 1])
+    return words
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

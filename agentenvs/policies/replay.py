@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agentenvs.core.errors import ConfigError
+from agentenvs.core.errors import ConfigError, DataError
 from agentenvs.policies.base import Reply, Turn
 
 
@@ -33,22 +34,24 @@ class Replay:
 
 
 def _replies(path: Path) -> dict[tuple[str, str, int], Reply]:
-    from agentenvs.rollout.trajectory import read  # rollout imports policies, so this one import waits
-
-    if path.is_dir():
-        path = path / "episodes.jsonl"
-    if not path.is_file():
+    """The recorded replies by episode, agent and turn number."""
+    file = path / "episodes.jsonl" if path.is_dir() else path
+    if not file.is_file():
         raise ConfigError(f"replay: expected a file of trajectories or a result folder, got {path}")
     replies: dict[tuple[str, str, int], Reply] = {}
-    for trajectory in read(path):
-        for decision in trajectory.decisions:
-            key = trajectory.job.key, decision.agent, decision.number
-            replies[key] = Reply(**_fields(decision))
+    with open(file, "rb") as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                record = json.loads(line)
+                for decision in record["decisions"]:
+                    replies[record["key"], decision["agent"], decision["number"]] = _reply(decision)
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
+                found = f"{type(error).__name__}: {error}"[:200]
+                raise DataError(str(file), f"line {number}", expected="a trajectory", found=found) from None
     return replies
 
 
-def _fields(decision: Any) -> dict[str, Any]:
-    names = ("text", "finish_reason", "usage", "policy_version")
-    lists = ("calls", "prompt_ids", "token_ids", "logprobs", "choices")
-    given = {name: getattr(decision, name) for name in names}
-    return given | {name: tuple(v) for name in lists if (v := getattr(decision, name)) is not None}
+def _reply(decision: dict[str, Any]) -> Reply:
+    plain = {name: decision[name] for name in ("text", "finish_reason", "usage", "policy_version") if name in decision}
+    listed = ("calls", "prompt_ids", "token_ids", "logprobs", "choices")
+    return Reply(**plain, **{name: tuple(decision[name]) for name in listed if name in decision})

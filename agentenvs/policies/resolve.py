@@ -51,7 +51,7 @@ class Cast:
 
     def policy(self, agent: str) -> Policy | AsyncPolicy:
         """The policy of an agent; raises `UnknownName` where nobody plays it."""
-        found = self._all or self._by_agent.get(agent)
+        found = self._by_agent.get(agent) if self._all is None else self._all
         if found is None:
             raise unknown("agent", agent, self._by_agent)
         return found
@@ -79,6 +79,8 @@ def as_policy(policy: Any) -> Policy | AsyncPolicy:
     """A policy from a name, a plain function, or an object that is one already."""
     if isinstance(policy, str):
         return make_policy(policy)
+    if inspect.isclass(policy):
+        raise ConfigError(f"expected a policy, got the class {policy.__name__}; make an instance of it")
     if inspect.iscoroutinefunction(getattr(policy, "reply", None)) or callable(getattr(policy, "act", None)):
         needs_of(policy)
         return policy
@@ -126,9 +128,17 @@ def _from_module(path: str) -> Policy | AsyncPolicy:
         raise ConfigError(f"expected py:module:factory, got py:{path}")
     try:
         factory = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, TypeError) as error:
         raise ConfigError(f"py:{path}: {error}; is the module's folder on PYTHONPATH?") from error
     if not callable(factory):
         raise ConfigError(f"py:{path}: expected a function or class, got {type(factory).__name__}")
-    required = [p for p in inspect.signature(factory).parameters.values() if p.default is p.empty]
-    return as_policy(factory if len(required) == 2 else factory())
+    try:
+        parameters = inspect.signature(factory).parameters.values()
+    except ValueError as error:
+        raise ConfigError(f"py:{path}: {error}") from error
+    various = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    required = [p.name for p in parameters if p.default is p.empty and p.kind not in various]
+    if len(required) not in (0, 2):
+        wanted = "a factory without required parameters, or a policy f(observation, info)"
+        raise ConfigError(f"py:{path}: expected {wanted}; it requires {', '.join(required)}")
+    return as_policy(factory if required else factory())

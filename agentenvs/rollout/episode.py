@@ -6,13 +6,14 @@ episode, which plays and records them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import gymnasium as gym
 
-import agentenvs
+from agentenvs._version import __version__
 from agentenvs.core.errors import ConfigError
 from agentenvs.core.info import canonical, public
 from agentenvs.core.rng import derive
@@ -70,20 +71,35 @@ class Stage:
     def __init__(self, run: Run, job: Job, memory: Any = None) -> None:
         self.run, self.job, self.memory = run, job, memory
         self._open: list[Episode] = []
+        self._begun: set[str] = set()
+        self._made: list[Trajectory] = []
 
     def open(self, job: Job | None = None) -> Episode:
         """Start an episode of the stage's job, or of a job derived from it."""
-        episode = Episode(self, job or self.job)
+        job = job or self.job
+        if job.key in self._begun:
+            raise ConfigError(
+                "the program opened the same job twice, and both episodes would get the same chance and the same "
+                "replies; tell them apart: stage.open(job.replace(attempt=1))"
+            )
+        episode = Episode(self, job)
+        self._begun.add(job.key)
         self._open.append(episode)
         return episode
 
-    def closed(self, episode: Episode) -> None:
+    def closed(self, episode: Episode, made: Trajectory | None = None) -> None:
         self._open.remove(episode)
+        if made is not None:
+            self._made.append(made)
 
     def void(self) -> list[Trajectory]:
-        """End every episode that is still open as void; one empty record where none was begun."""
-        ended = [episode.finish("void") for episode in list(self._open)]
-        return ended or [_unplayed(self.job)]
+        """All records of a program that failed: those it finished, then every open episode, ended as void.
+
+        One empty record where there is none that is void.
+        """
+        lost = [episode.finish("void") for episode in list(self._open)]
+        done = self._made[: len(self._made) - len(lost)]
+        return [*done, *(lost or [_unplayed(self.job)])]
 
     def close(self) -> None:
         """Drop what is still open: the program was cancelled."""
@@ -113,9 +129,14 @@ class Episode:
     def __init__(self, stage: Stage, job: Job) -> None:
         self.stage, self.job = stage, job
         self.env = stage.run.pool.take(job)
-        self.observation, self.info = self.env.reset(seed=job.seed, options=job.options())
-        if self.info["task_id"] != job.task:
-            raise ConfigError(f"job: its task is {job.task!r}, but its snapshot is of {self.info['task_id']!r}")
+        try:
+            self.observation, self.info = self.env.reset(seed=job.seed, options=job.options())
+            for name, ours in (("task_id", job.task), ("episode_seed", job.seed)):
+                if self.info[name] != ours:
+                    raise ConfigError(f"job: its {name} is {ours!r}, but its snapshot's is {self.info[name]!r}")
+        except BaseException:
+            self.env.close()
+            raise
         self.total_reward = 0.0
         self._first = self.observation, self._recorded(self.info)
         self._digest = self._start = reset_digest(self.observation, self.info)
@@ -123,6 +144,7 @@ class Episode:
         self._decisions: list[Decision] = []
         self._history: dict[str, list[Exchange]] = {}
         self._asked: dict[str, int] = {}
+        self._asked_at: dict[tuple[str, int], tuple[int, int]] = {}
         self._last_asked: Turn | None = None
         self._restores = self._undone = 0
 
@@ -146,6 +168,8 @@ class Episode:
         needs = self.stage.run.needs(agent)
         number = self._asked.get(agent, 0)
         self._asked[agent] = number + 1
+        history = tuple(self._history.get(agent, ())) if "history" in needs else ()
+        self._asked_at[agent, number] = len(self._steps), len(history)
         self._last_asked = Turn(
             episode=self.job.key,
             agent=agent,
@@ -156,7 +180,7 @@ class Episode:
             tools=self.env.get_wrapper_attr("tools"),
             observation=self.observation if observation is None else observation,
             info=self._shown(needs),
-            history=tuple(self._history.get(agent, ())) if "history" in needs else (),
+            history=history,
             menu=tuple(self._menu()) if "admissible" in needs else (),
             prefix=tuple(prefix),
             context=dict(context or {}),
@@ -172,7 +196,9 @@ class Episode:
         hidden = frozenset(name for name, key in extra.items() if key.access != "public")
         info = dict(self.info) if "private" in needs else public(self.info, hidden)
         if "expert" in needs and not self.over:
-            info["expert_action"] = self.env.get_wrapper_attr("expert_action")()
+            several = getattr_or_none(self.env, "max_calls") or 1
+            info["expert_plan"] = self.env.get_wrapper_attr("expert_plan")(several)
+            info["expert_action"] = info["expert_plan"][0]
         return info
 
     # Playing ------------------------------------------------------------------------------------------------------
@@ -180,7 +206,7 @@ class Episode:
     def act(self, reply: Reply | str, turn: Turn | None = None) -> None:
         """Play a reply to `turn` (by default the turn asked last) and record both."""
         turn, reply = turn or self._turn_asked(), as_reply(reply)
-        text = reply.text or self._worded(reply.calls)
+        text = self._worded(reply.calls) if reply.calls and not reply.text else reply.text
         self._decide(turn, reply, text, len(self._steps) + 1)
         self.step(text)
 
@@ -217,9 +243,15 @@ class Episode:
     def _worded(self, calls: Sequence[str]) -> str:
         """Native actions as a reply, in the codec of the stack."""
         codec = getattr_or_none(self.env, "codec")
-        return codec.format(calls) if codec is not None else (calls[0] if calls else "")
+        return codec.format(calls) if codec is not None else "\n".join(calls)
 
     def _decide(self, turn: Turn, reply: Reply, text: str, step: int | None) -> None:
+        if (turn.agent, turn.number) not in self._asked_at:
+            raise ConfigError(f"turn {turn.number} of {turn.agent!r} is answered twice, or was not asked by this episode")
+        seen, past = self._asked_at.pop((turn.agent, turn.number))
+        shown = self._steps[seen - 1].observation if seen else self._first[0]
+        if not all(map(math.isfinite, reply.logprobs or ())):
+            raise ConfigError("reply: log-probs must be finite; leave logprobs out where they are not known")
         self._history.setdefault(turn.agent, []).append(Exchange(turn.observation, text))
         self._decisions.append(
             Decision(
@@ -227,13 +259,14 @@ class Episode:
                 role=turn.role,
                 number=turn.number,
                 seed=turn.seed,
-                seen=len(self._steps),
+                seen=seen,
+                past=past,
                 step=step,
                 text=text,
                 calls=list(reply.calls),
                 menu=list(turn.menu),
                 context=dict(turn.context),
-                observation=None if turn.observation == self.observation else turn.observation,
+                observation=None if turn.observation == shown else turn.observation,
                 prefix=list(turn.prefix),
                 sampling=dict(turn.sampling),
                 prompt_ids=_listed(reply.prompt_ids),
@@ -310,9 +343,20 @@ class Episode:
             usage=usage,
             digest=self._start,
         )
+        self.stage.closed(self, made)
         self.stage.run.pool.give(self.job, self.env)
-        self.stage.closed(self)
+        self.env = _FINISHED
         return made
+
+
+class _Finished:
+    """Stands where the environment of a finished episode was, which may be another episode's by now."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise ConfigError("this episode is finished; open another one")
+
+
+_FINISHED: Any = _Finished()
 
 
 def as_reply(reply: Reply | str) -> Reply:
@@ -329,7 +373,7 @@ def resolved(env: gym.Env[str, str], split: str) -> dict[str, Any]:
     codec = getattr_or_none(env, "codec")
     digest = env.get_wrapper_attr("source").digest(split)
     return {
-        "package": agentenvs.__version__,
+        "package": __version__,
         "preset": env.get_wrapper_attr("preset"),
         "config": plain(env.get_wrapper_attr("config")),
         "instructions": env.get_wrapper_attr("instructions"),

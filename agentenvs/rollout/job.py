@@ -12,9 +12,8 @@ from typing import Any
 import gymnasium as gym
 
 from agentenvs.core.errors import ConfigError, quote
-from agentenvs.core.info import canonical, is_json
+from agentenvs.core.info import canonical
 from agentenvs.core.snapshot import natural
-from agentenvs.core.task import TaskSource
 
 
 @dataclass(frozen=True)
@@ -46,9 +45,16 @@ class Job:
         for name in ("env_id", "task", "group", "chain"):
             if not isinstance(getattr(self, name), str):
                 raise ConfigError(f"job {name}: expected text, got {quote(getattr(self, name))}")
-        if not all(isinstance(spec, Mapping) and isinstance(spec.get("name"), str) for spec in self.wrappers):
+        for name in ("kwargs", "wrappers", "start"):
+            object.__setattr__(self, name, _data(name, getattr(self, name)))
+        if not isinstance(self.kwargs, dict):
+            raise ConfigError(f"job kwargs: expected a mapping, got {quote(self.kwargs)}")
+        listed = isinstance(self.wrappers, list)
+        if not listed or not all(isinstance(one, dict) and isinstance(one.get("name"), str) for one in self.wrappers):
             raise ConfigError(f"job wrappers: expected [{{'name': ..., 'kwargs': ...}}], got {quote(self.wrappers)}")
-        if self.start is not None and set(self.start) not in ({"prefix"}, {"snapshot"}):
+        if self.start is not None and (
+            not isinstance(self.start, dict) or set(self.start) not in ({"prefix"}, {"snapshot"})
+        ):
             raise ConfigError(f"job start: expected None, a prefix or a snapshot, got {quote(self.start)}")
 
     def to_json(self) -> dict[str, Any]:
@@ -61,10 +67,6 @@ class Job:
         names = {f.name for f in fields(cls)}
         if not isinstance(data, dict) or not {"env_id", "task"} <= set(data) <= names:
             raise ConfigError(f"job: expected an object with the keys {sorted(names)}, got {quote(data)}")
-        kinds = {"kwargs": dict, "wrappers": list}
-        for name, kind in kinds.items():
-            if name in data and not isinstance(data[name], kind):
-                raise ConfigError(f"job {name}: expected {kind.__name__}, got {quote(data[name])}")
         return cls(**data)
 
     @cached_property
@@ -89,14 +91,20 @@ class Job:
         return replace(self, **changes)
 
 
+def _data(name: str, value: Any) -> Any:
+    """A copy of `value` as JSON data, so that a job never changes and equals the one read back from a record."""
+    try:
+        return json.loads(canonical(value))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ConfigError(f"job {name}: expected JSON values, got {quote(value)}: {error}") from None
+
+
 def make_env(job: Job) -> gym.Env[str, str]:
     """The environment stack of a job, not yet reset."""
     import agentenvs.registration
     from agentenvs.wrappers import build
 
     agentenvs.registration.register_all()
-    if not is_json(job.kwargs):
-        raise ConfigError(f"job kwargs: expected JSON values, got {quote(job.kwargs)}")
     try:
         env = gym.make(job.env_id, **job.kwargs)
     except TypeError as error:
@@ -122,8 +130,12 @@ def make_jobs(
     repetitions: int = 1,
     kwargs: Mapping[str, Any] | None = None,
     wrappers: Sequence[Mapping[str, Any]] = (),
+    group: str = "",
 ) -> Iterator[Job]:
-    """One job a task and repetition. The repetitions of a task differ in their course of chance, not in the task."""
+    """One job a task and repetition. The repetitions of a task differ in their course of chance, not in the task.
+
+    `group` labels all of them; without it the jobs of a task are a group.
+    """
     for task in tasks:
         for repetition in range(repetitions):
             yield Job(
@@ -133,15 +145,15 @@ def make_jobs(
                 kwargs=kwargs or {},
                 wrappers=tuple(wrappers),
                 branch=repetition,
-                group=task,
+                group=group or task,
                 repetition=repetition,
             )
 
 
-def source_of(env_id: str, kwargs: Mapping[str, Any]) -> TaskSource:
-    """The task source of an environment."""
+def attributes_of(env_id: str, kwargs: Mapping[str, Any], *names: str) -> list[Any]:
+    """Attributes of an environment that is not played, e.g. its `source` of tasks or its preset's `protocol`."""
     env = make_env(Job(env_id, "", kwargs=kwargs))
     try:
-        return env.get_wrapper_attr("source")
+        return [env.get_wrapper_attr(name) for name in names]
     finally:
         env.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import Any
 
 from agentenvs.core.errors import ConfigError, InfrastructureError
@@ -22,6 +23,8 @@ class Live:
         self.job = stage.job
         self._stage = stage
         self._generator = program(stage.job, stage)
+        if not isinstance(self._generator, Generator):
+            raise ConfigError(f"a program is a generator function (it yields lists of Turns), got {program!r:.200}")
         self.turns: list[Turn] = []
         self.replies: list[Reply | None] = []
         self.failed: InfrastructureError | None = None
@@ -48,15 +51,22 @@ class Live:
         if not isinstance(result, list) or not all(isinstance(one, Trajectory) for one in result) or not result:
             raise ConfigError(f"a program returns a non-empty list of Trajectories, got {result!r:.200}")
         self.done, self.result = True, result
+        self._stage.close()  # episodes that the program left unfinished
 
     def close(self) -> None:
         """Cancel the program and drop its episodes."""
-        self._generator.close()
-        self._stage.close()
+        try:
+            self._generator.close()
+        finally:
+            self._stage.close()
 
 
 def start(program: Program, job: Job, run: Run, memory: Any) -> Live:
     """Begin a program and run it to its first turns."""
     one = Live(program, Stage(run, job, memory))
-    one.advance()
+    try:
+        one.advance()
+    except BaseException:
+        one.close()
+        raise
     return one

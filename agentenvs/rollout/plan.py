@@ -55,7 +55,7 @@ class Plan:
         while (picked := self._pick()) is not None:
             _, job = picked
             recorded = self._recorded.pop(job.key, None)
-            if recorded is None:
+            if recorded is None or any(one.end_reason == "void" for one in recorded):  # a void one is tried again
                 if job.chain:
                     self._busy.add(job.chain)
                 return job

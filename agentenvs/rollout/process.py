@@ -7,6 +7,7 @@ that dies makes its episodes void and is replaced.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import multiprocessing
 import os
 from collections.abc import Iterator, Sequence
@@ -65,10 +66,8 @@ class _Remote:
         self._send(message)
 
     def _send(self, message: tuple[Any, ...]) -> None:
-        try:
+        with contextlib.suppress(OSError):  # a worker that died says so at its end of the pipe
             self.worker.pipe.send(message)
-        except OSError:
-            pass  # the worker died; its end of the pipe will say so
 
     def arrived(self, kind: str, content: Any) -> None:
         if kind == "turns":

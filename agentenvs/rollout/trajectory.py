@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from hashlib import blake2b
 from pathlib import Path
@@ -12,11 +13,13 @@ from typing import Any
 
 from agentenvs.core.errors import ConfigError, DataError, quote
 from agentenvs.core.info import canonical
+from agentenvs.core.snapshot import finite, natural
 from agentenvs.core.tools import Parameter, Tool
 from agentenvs.policies.base import Exchange, Turn
 from agentenvs.rollout.job import Job
 
 SCHEMA_VERSION = 1
+_HEAD = f'{{"schema":{SCHEMA_VERSION},'.encode()  # how every line begins
 
 
 @dataclass(slots=True)
@@ -43,7 +46,8 @@ class Step:
 @dataclass(slots=True)
 class Decision:
     """One reply together with what was asked. `step` is the number of the step it led to, None for one that led to
-    none (a note, a judgement); `seen` is how many steps had been taken when it was asked."""
+    none (a note, a judgement); `seen` is how many steps had been taken when it was asked, `past` how many earlier
+    exchanges of its agent it was shown (0 where the policy needs no history)."""
 
     agent: str
     role: str
@@ -53,6 +57,7 @@ class Decision:
     step: int | None
     text: str
     calls: list[str] = field(default_factory=list)
+    past: int = 0
     menu: list[str] = field(default_factory=list)
     context: dict[str, str] = field(default_factory=dict)
     observation: str | None = None
@@ -98,7 +103,7 @@ class Trajectory:
         body["job"] = self.job.to_json()
         body["steps"] = [_slim(asdict(step)) for step in self.steps]
         body["decisions"] = [_slim(asdict(decision)) for decision in self.decisions]
-        return {"schema": SCHEMA_VERSION, **body}
+        return {"schema": SCHEMA_VERSION, "key": self.job.key, **body}
 
     def to_line(self) -> str:
         """One line of JSON, without the line break."""
@@ -110,7 +115,7 @@ class Trajectory:
         if not isinstance(data, dict) or data.get("schema") != SCHEMA_VERSION:
             version = data.get("schema") if isinstance(data, dict) else data
             raise ConfigError(f"trajectory schema: expected {SCHEMA_VERSION}, got {quote(version)}")
-        body = {name: value for name, value in data.items() if name != "schema"}
+        body = {name: value for name, value in data.items() if name not in ("schema", "key")}
         try:
             body["job"] = Job.from_json(body["job"])
             body["steps"] = [Step(**step) for step in body["steps"]]
@@ -119,12 +124,14 @@ class Trajectory:
         except (KeyError, TypeError) as error:
             raise ConfigError(f"trajectory: missing or unknown field: {error}") from None
         _check_types(made)
+        if data.get("key") != made.job.key:
+            raise ConfigError(f"trajectory key: expected that of its job, {made.job.key}, got {quote(data.get('key'))}")
         return made
 
     def turn(self, i: int) -> Turn:
         """The Turn that decision `i` answered, as the policy saw it.
 
-        Its info holds what the record keeps of it: see `keep` in `collect`. Its history is that of its agent.
+        Its info holds what the record keeps of it: see `keep` in `collect`.
         """
         decision = self.decisions[i]
         state = self.steps[decision.seen - 1] if decision.seen else self
@@ -147,10 +154,9 @@ class Trajectory:
         )
 
     def _history(self, i: int) -> Iterator[Exchange]:
-        for j in range(i):
-            past = self.decisions[j]
-            if past.agent == self.decisions[i].agent:
-                yield Exchange(self.turn_observation(j), past.text)
+        own = (j for j in range(i) if self.decisions[j].agent == self.decisions[i].agent)
+        for j in itertools.islice(own, self.decisions[i].past):
+            yield Exchange(self.turn_observation(j), self.decisions[j].text)
 
     def turn_observation(self, i: int) -> str:
         """The observation that decision `i` answered."""
@@ -178,13 +184,37 @@ def _check_types(made: Trajectory) -> None:
     for name, kind in kinds.items():
         if not isinstance(getattr(made, name), kind):
             raise ConfigError(f"trajectory {name}: got {quote(getattr(made, name))}")
+    if not 0 <= made.part < made.parts:
+        raise ConfigError(f"trajectory part: expected 0 <= part < parts, got {made.part} of {made.parts}")
     for step in made.steps:
-        if (
-            not isinstance(step.action, str)
-            or not isinstance(step.observation, str)
-            or not isinstance(step.digest, str)
-        ):
-            raise ConfigError("trajectory steps: action, observation and digest are texts")
+        _check_fields("step", step, _STEP)
+        if step.restore is not None and not natural(step.restore):
+            raise ConfigError(f"trajectory step: restore cannot be {quote(step.restore)}")
+    for decision in made.decisions:
+        _check_fields("decision", decision, _DECISION)
+        if decision.seen > len(made.steps) or not (decision.step is None or natural(decision.step)):
+            raise ConfigError(f"trajectory decision: seen {decision.seen} and step {quote(decision.step)} do not fit")
+
+
+_STEP = {
+    **dict.fromkeys(("action", "observation", "digest"), lambda value: isinstance(value, str)),
+    **dict.fromkeys(("components", "info"), lambda value: isinstance(value, dict)),
+    **dict.fromkeys(("terminated", "truncated"), lambda value: isinstance(value, bool)),
+    "reward": finite,
+    "natives": lambda value: isinstance(value, list) and all(isinstance(native, str) for native in value),
+}
+_DECISION = {
+    **dict.fromkeys(("agent", "role", "text"), lambda value: isinstance(value, str)),
+    **dict.fromkeys(("number", "seed", "seen", "past"), natural),
+    **dict.fromkeys(("calls", "menu", "prefix"), lambda value: isinstance(value, list)),
+    **dict.fromkeys(("context", "sampling", "usage"), lambda value: isinstance(value, dict)),
+}
+
+
+def _check_fields(what: str, record: Any, shape: Mapping[str, Callable[[Any], bool]]) -> None:
+    for name, test in shape.items():
+        if not test(getattr(record, name)):
+            raise ConfigError(f"trajectory {what}: {name} cannot be {quote(getattr(record, name))}")
 
 
 def _slim(record: dict[str, Any]) -> dict[str, Any]:
@@ -224,15 +254,20 @@ def read(path: Path) -> Iterator[Trajectory]:
 def parse_line(line: bytes, source: str, number: int) -> Trajectory:
     """The trajectory on one line."""
     try:
-        return Trajectory.from_json(json.loads(line))
+        return Trajectory.from_json(json.loads(line, parse_constant=_no_constant))
     except (ValueError, RecursionError, ConfigError) as error:
         raise DataError(source, f"line {number}", expected="a trajectory", found=str(error)[:200]) from None
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def recover(path: Path) -> tuple[dict[str, list[Trajectory]], int]:
     """What a run that was killed left behind: complete jobs by key of origin, and how many bytes were torn.
 
-    The torn end (a line without its line break, or a job whose later parts are missing) is cut off the file.
+    The torn end (a line without its line break, or a job whose later parts are missing) is cut off the file. A file
+    that does not look like one of ours is refused and stays as it is.
     """
     if not path.exists():
         return {}, 0
@@ -243,8 +278,14 @@ def recover(path: Path) -> tuple[dict[str, list[Trajectory]], int]:
         for number, line in enumerate(stream, 1):
             at += len(line)
             if not line.endswith(b"\n"):
+                if line[: len(_HEAD)] != _HEAD[: len(line)]:
+                    raise DataError(str(path), f"line {number}", expected="a trajectory", found=quote(line[:40]))
                 break
             open_parts.append(parse_line(line, str(path), number))
+            one, first = open_parts[-1], open_parts[0]
+            if (one.origin, one.part, one.parts) != (first.origin, len(open_parts) - 1, first.parts):
+                expected = f"part {len(open_parts) - 1} of the job {quote(first.origin)}"
+                raise DataError(str(path), f"line {number}", expected=expected, found=f"part {one.part} of {one.origin}")
             if len(open_parts) == open_parts[0].parts:
                 done[open_parts[0].origin] = open_parts
                 open_parts, good = [], at

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, SupportsFloat
 import gymnasium as gym
 
 from agentenvs.core import errors
+from agentenvs.core.info import violations
 from agentenvs.core.snapshot import natural
 from agentenvs.core.tools import ActionError, Grammar, Tool
 from agentenvs.wrappers.base import StatefulWrapper
@@ -18,7 +19,7 @@ from agentenvs.wrappers.codecs import codec as make_codec
 UNKNOWN_CALLS = ("play", "skip", "stop")
 _OF_A_TURN = {
     *("turn", "is_valid", "is_effective", "reward_components", "calls"),
-    *("tool_result", "state_text", "end_reason"),
+    *("tool_result", "state_text", "next_state_text", "new_facts", "end_reason"),
 }
 _REPORTED = 32  # calls of one reply that are answered without having been run
 
@@ -40,7 +41,7 @@ class TextActions(StatefulWrapper):
     state_shape = {
         "turn": natural,
         "observation": lambda value: isinstance(value, str),
-        "info": lambda value: isinstance(value, dict) and not set(value) - _OF_A_TURN,
+        "info": lambda value: isinstance(value, dict) and not set(value) - _OF_A_TURN and not violations(value),
     }
 
     def __init__(
@@ -95,7 +96,7 @@ class TextActions(StatefulWrapper):
     def on_reset(self, observation: str, info: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         self._inner = info
         if self._turn:
-            return self._shown, {**info, **copy.deepcopy(self._last)}
+            return self._shown, self._info()
         return observation, {**info, "turn": 0, "calls": []}
 
     # A turn -------------------------------------------------------------------------------------------------------
@@ -129,11 +130,22 @@ class TextActions(StatefulWrapper):
                 self._last["state_text"] = played[0].info["state_text"]
         else:
             self._last["tool_result"] = {"ok": False, "error_type": "invalid_format"}
+            if "state_text" in self._inner:  # nothing was done: the state after is the state before
+                state = self._inner.get("next_state_text", self._inner["state_text"])
+                self._last["state_text"] = self._last["next_state_text"] = state
+        if "new_facts" in self._inner:
+            self._last["new_facts"] = [fact for step in played for fact in step.info.get("new_facts", ())]
         if not (terminated or truncated) and self._turn >= self.max_turns:
             truncated, self._last["end_reason"] = True, "turn_limit"
         self._shown = self._observation(played, parsed.error or refused.sentence)
+        return self._shown, sum(components.values()), terminated, truncated, self._info()
+
+    def _info(self) -> dict[str, Any]:
+        """The info of the last native action, with what the whole turn amounts to in its place."""
         info = {**self._inner, **copy.deepcopy(self._last)}
-        return self._shown, sum(components.values()), terminated, truncated, info
+        if "tool_result" in self._last:  # no action was run this turn, so there is none to be of a kind
+            info.pop("action_kind", None)
+        return info
 
     def _select(self, calls: Sequence[str]) -> tuple[list[str], _Refused]:
         """The calls to run, and those that are not, each with the reason."""

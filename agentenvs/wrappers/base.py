@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import gymnasium as gym
 from gymnasium.utils import RecordConstructorArgs
 
-from agentenvs.core.snapshot import check_state, entry_of
+from agentenvs.core.snapshot import check_state, split_entry
 
 
 class StatefulWrapper(gym.Wrapper[str, str, str, str], RecordConstructorArgs):
@@ -46,8 +47,10 @@ class StatefulWrapper(gym.Wrapper[str, str, str, str], RecordConstructorArgs):
         if restart:
             entry = self._origin
         elif isinstance(options, Mapping) and "snapshot" in options:
-            entry = entry_of(self, options["snapshot"]).get("state")
+            own, below = split_entry(self, options["snapshot"])
+            entry = copy.deepcopy(own.get("state"))
             check_state(entry, self.state_shape)
+            options = {**options, "snapshot": below}
         observation, info = self.env.reset(seed=seed, options=options)
         self._origin = entry
         if entry is None:

@@ -33,14 +33,14 @@ _WANDERS = ("ragen", "vagen")
 
 
 class _Reverse(NamedTuple):
-    """A state of the reverse play. `places[i]` is where the box of the i-th target is; `last` is the index of the box
-    pulled last (-1 before the first pull); `pulled` is the mask of the cells of boxes that were ever pulled."""
+    """A state of the reverse play."""
 
     player: int
-    places: tuple[int, ...]
-    pulled: int
-    last: int
-    swaps: int
+    places: tuple[int, ...]  # where the box of the i-th target is
+    mask: int  # the same as a mask
+    pulled: int  # mask of the boxes that were ever pulled
+    last: int  # index of the box pulled last; -1 before the first pull
+    swaps: int  # how often another box than the last was pulled, the first pull included
 
 
 def generate_room(
@@ -94,10 +94,9 @@ def room_of_seed(
         distance = _displacement(targets, found.places, cols)
         if distance == 0:
             continue
-        mask = sum(1 << place for place in found.places)
         chance = 0.8 if wander == "ragen" and distance == 1 else 0.5
-        start = _stroll(draws, free & ~mask, found.player, cols, chance)
-        return Level(rows, cols, full & ~free, sum(1 << target for target in targets), mask, start)
+        start = _stroll(draws, free & ~found.mask, found.player, cols, chance)
+        return Level(rows, cols, full & ~free, sum(1 << target for target in targets), found.mask, start)
     return None
 
 
@@ -125,54 +124,59 @@ def _place(places: np.random.RandomState, free: int, boxes: int) -> tuple[int, t
 
 
 def _farthest(free: int, player: int, targets: tuple[int, ...], cols: int, depth: int) -> _Reverse:
-    """Depth-first reverse play: the first of the states with the highest score.
+    """Depth-first reverse play: the first of the states with the highest score, in the order up, down, left, right.
 
     A state counts as explored by its player, its pulled and its never pulled boxes, whatever the depth or the swaps it
     was reached with; that is the original's rule and decides what is found.
     """
     goals = sum(1 << target for target in targets)
-    root = _Reverse(player, targets, 0, -1, 0)
-    best, best_score = root, 0
+    best, best_score = _Reverse(player, targets, goals, 0, -1, 0), 0
     explored: set[tuple[int, int, int]] = set()
-    stack = [(root, depth - 1)]
+    stack = [(best, depth - 1)]
+    steps = (1, -1, cols, -cols)  # reversed, so that Up comes off the stack first
     while stack:
         state, left = stack.pop()
-        mask = sum(1 << place for place in state.places)
-        key = (state.player, mask, state.pulled)
+        player, places, mask, pulled, last, swaps = state
+        key = (player, mask, pulled)
         if left <= 0 or key in explored:
             continue
         if len(explored) >= MAX_STATES:
             break
         explored.add(key)
-        if not (mask | 1 << state.player) & goals:
-            score = state.swaps * _displacement(targets, state.places, cols)
+        if not (mask | 1 << player) & goals:
+            score = swaps * _displacement(targets, places, cols)
             if score > best_score:
                 best, best_score = state, score
-        for step in (1, -1, cols, -cols):  # reversed, so that Up is taken from the stack first
-            after = _pull(state, step, free & ~mask)
-            if after is not None:
-                stack.append((after, left - 1))
+        if left == 1:
+            continue
+        empty = free & ~mask
+        for step in steps:
+            if not empty >> (player + step) & 1:
+                continue
+            behind = player - step
+            if mask >> behind & 1:  # a box directly behind the player always follows
+                box = places.index(behind)
+                moved = 1 << behind | 1 << player
+                after = _Reverse(
+                    player + step,
+                    (*places[:box], player, *places[box + 1 :]),
+                    mask ^ moved,
+                    pulled & ~moved | 1 << player,
+                    box,
+                    swaps + (box != last),
+                )
+            else:
+                after = _Reverse(player + step, places, mask, pulled, last, swaps)
+            stack.append((after, left - 1))
     return best
-
-
-def _pull(state: _Reverse, step: int, empty: int) -> _Reverse | None:
-    """One step of the player; a box directly behind it always follows. None if the way is blocked."""
-    player = state.player + step
-    if not empty >> player & 1:
-        return None
-    behind = state.player - step
-    if behind not in state.places:
-        return state._replace(player=player)
-    box = state.places.index(behind)
-    places = (*state.places[:box], state.player, *state.places[box + 1 :])
-    pulled = state.pulled & ~(1 << behind) | 1 << state.player
-    return _Reverse(player, places, pulled, box, state.swaps + (box != state.last))
 
 
 def _displacement(targets: tuple[int, ...], places: tuple[int, ...], cols: int) -> int:
     """Sum of the Manhattan distances of the boxes from their own targets."""
-    pairs = [(divmod(a, cols), divmod(b, cols)) for a, b in zip(targets, places, strict=True)]
-    return sum(abs(a[0] - b[0]) + abs(a[1] - b[1]) for a, b in pairs)
+    total = 0
+    for target, place in zip(targets, places, strict=True):
+        total += abs(target // cols - place // cols) + abs(target % cols - place % cols)
+    return total
 
 
 def _stroll(draws: random.Random, empty: int, player: int, cols: int, chance: float) -> int:

@@ -13,7 +13,7 @@ from agentenvs.core.snapshot import check_state, natural
 from agentenvs.core.task import Task
 from agentenvs.core.tools import Call, Grammar, Parameter, Tool
 from agentenvs.envs.sokoban.engine import cells, floor, move, on_goal, solved
-from agentenvs.envs.sokoban.expert import Expert
+from agentenvs.envs.sokoban.expert import Expert, idle
 from agentenvs.envs.sokoban.presets import PRESETS, Preset, effect, instructions, vocabulary
 from agentenvs.envs.sokoban.reward import COMPONENTS, IDLE, reward
 from agentenvs.envs.sokoban.tasks import given, make_source
@@ -83,6 +83,7 @@ class SokobanEnv(TextEnv):
         action = Parameter("action", "enum", "what to do", choices=tuple(self.rules.actions))
         self.tools = (Tool("move", "Move the player one cell, pushing a box that is ahead.", (action,), "{action}"),)
         self._effects = {name: effect(name) for name in self.rules.actions}
+        self._words = {direction: name for name, (direction, pushes) in self._effects.items() if pushes}
         super().__init__(
             config={"preset": self.preset, **{name: getattr(self.rules, name) for name in _RULES}},
             split=split,
@@ -110,10 +111,14 @@ class SokobanEnv(TextEnv):
     def _set(self, task: Task, player: int, boxes: int) -> None:
         self._level = level = task.data
         self._board = Board(level, **self._board_style)
-        self._walls = self._board.walls()
+        self._targets = [[target // level.cols, target % level.cols] for target in self._board.targets]
         self._expert = Expert(level)
         self._name = self._board.identity()
+        self._put(player, boxes)
+
+    def _put(self, player: int, boxes: int) -> None:
         self._player, self._boxes, self._cells = player, boxes, cells(boxes)
+        self._won = solved(self._level, boxes)
 
     def play(self, call: Call) -> Outcome:
         direction, may_push = self._effects[call.arguments["action"]]
@@ -127,10 +132,9 @@ class SokobanEnv(TextEnv):
             return Outcome(self.view(), IDLE, effective=effective, kind="commit")
         if not may_push:
             return Outcome(self.view(), IDLE, kind="commit")
-        self._player, self._boxes, self._cells = player, boxes, cells(boxes)
-        won = solved(level, boxes)
-        rewards = reward(on_goal(level, boxes) - on_goal(level, before), won)
-        return Outcome(self.view(), rewards, effective=True, end_reason="solved" if won else "", kind="commit")
+        self._put(player, boxes)
+        rewards = reward(on_goal(level, boxes) - on_goal(level, before), self._won)
+        return Outcome(self.view(), rewards, effective=True, end_reason="solved" if self._won else "", kind="commit")
 
     def reject(self, reason: str) -> Outcome:
         text = f"{reason}\n{self.view()}" if self.rules.complaints else self.view()
@@ -144,17 +148,17 @@ class SokobanEnv(TextEnv):
     def observed(self) -> dict[str, Any]:
         cols = self._level.cols
         return {
-            "walls": self._walls.copy(),
-            "targets": [[t // cols, t % cols] for t in self._board.targets],
+            "walls": self._board.walls.copy(),
+            "targets": [target.copy() for target in self._targets],
             "boxes": [[b // cols, b % cols] for b in self._cells],
             "player": [self._player // cols, self._player % cols],
         }
 
     def score_now(self) -> float:
-        return 1.0 if solved(self._level, self._boxes) else 0.0
+        return 1.0 if self._won else 0.0
 
     def success_now(self) -> bool:
-        return solved(self._level, self._boxes)
+        return self._won
 
     def state_key(self) -> str:
         return f"{self._name}:{self._player}:{self._boxes:x}"
@@ -164,20 +168,16 @@ class SokobanEnv(TextEnv):
 
     def expert_action(self) -> str:
         """The next action of a plan; where none is known, the first that pushes no box."""
-        found = self._expert.direction(self._player, self._boxes, self.max_turns - self._turn)
-        if found is None:
-            idle = (d for d in range(4) if move(self._level, self._player, self._boxes, d)[1] == self._boxes)
-            found = next(idle, 0)
-        return next(name for name, (direction, pushes) in self._effects.items() if direction == found and pushes)
+        return self.expert_plan(1)[0]
+
+    def expert_plan(self, n: int) -> list[str]:
+        found = self._expert.plan(self._player, self._boxes, self.max_turns - self._turn)[:n]
+        return [self._words[direction] for direction in found or [idle(self._level, self._player, self._boxes)]]
 
     def gold(self) -> str:
-        """The actions of a plan from the start, separated by blanks; empty where none is known."""
-        expert, state, names = Expert(self._level), (self._level.player, self._level.boxes), []
-        words = {direction: name for name, (direction, pushes) in self._effects.items() if pushes}
-        while (direction := expert.direction(*state, self.max_turns)) is not None:
-            names.append(words[direction])
-            state = move(self._level, *state, direction)
-        return ", ".join(names)
+        """The actions of a plan from the start, separated by commas; empty where none is known."""
+        found = Expert(self._level).plan(self._level.player, self._level.boxes, self.max_turns)
+        return ", ".join(self._words[direction] for direction in found)
 
     def reset_info(self) -> dict[str, Any]:
         return dict(self._task.metadata)

@@ -14,22 +14,22 @@ class Expert:
     def __init__(self, level: Level, max_nodes: int = 200_000) -> None:
         self.level, self.max_nodes = level, max_nodes
         self._plan: list[int] = []
-        self._at: tuple[int, int] | None = None
+        self._states: dict[tuple[int, int], int] = {}
 
-    def direction(self, player: int, boxes: int, budget: int) -> int | None:
-        """The next direction (0 to 3) of a plan from this state, or None where none is known.
+    def plan(self, player: int, boxes: int, budget: int) -> list[int]:
+        """Directions (0 to 3) that solve the level from this state; empty where it is solved or no plan is known.
 
         A plan has the fewest pushes; one with the fewest moves is looked for where that would not fit into the
-        `budget` of moves, and always for one or two boxes.
+        `budget` of moves, and always for one or two boxes. While the play stays on the plan, its rest is the plan.
         """
-        if self._at != (player, boxes):
+        state = player, boxes
+        if state not in self._states:
             self._plan = self._make(player, boxes, budget)
-        if not self._plan:
-            self._at = (player, boxes)
-            return None
-        direction, *self._plan = self._plan
-        self._at = move(self.level, player, boxes, direction)
-        return direction
+            self._states = {state: 0}
+            for at, direction in enumerate(self._plan, 1):
+                state = move(self.level, *state, direction)
+                self._states[state] = at
+        return self._plan[self._states[player, boxes] :]
 
     def _make(self, player: int, boxes: int, budget: int) -> list[int]:
         few = len(cells(boxes)) <= _MOVE_OPTIMAL_BOXES
@@ -42,3 +42,8 @@ class Expert:
             if best and len(best) <= budget:
                 break
         return best
+
+
+def idle(level: Level, player: int, boxes: int) -> int:
+    """A direction that pushes no box; 0 where there is none."""
+    return next((d for d in range(4) if move(level, player, boxes, d)[1] == boxes), 0)

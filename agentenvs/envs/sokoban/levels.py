@@ -15,7 +15,6 @@ Format of the collections: http://www.sokobano.de/wiki/index.php?title=Level_for
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from agentenvs.core.errors import DataError, quote
@@ -27,7 +26,6 @@ MAX_TEXT = 64 * 2**20
 
 _CELLS = frozenset("#@+$*. -_")
 _BITS = {symbol: {ord(char): "01"[char == symbol] for char in _CELLS} for symbol in "#@+$*."}
-_NUMBERED = re.compile(r";\s*(\d+)\s*\Z")
 
 
 class _Block(NamedTuple):
@@ -50,8 +48,13 @@ def parse_levels(text: str, source: str) -> list[Level]:
     if not blocks:
         found = "an empty file" if not text.strip() else "no row of cells"
         raise DataError(source, "", expected="at least one level", found=found, fix="see the cell list in levels.py")
-    _check_boxoban(lines, blocks, source)
-    return [_level(block, source) for block in blocks]
+    boxoban = _is_boxoban(lines)
+    if boxoban:
+        _check_complete(lines, blocks, source)
+    levels = [_level(block, source) for block in blocks]
+    if boxoban and levels[-1].rows != len(blocks[-1].rows):
+        raise _torn(source, blocks[-1].line, "a level closed by walls", "an open rim")
+    return levels
 
 
 def parse_level(text: str, source: str = "level") -> Level:
@@ -129,24 +132,26 @@ def _check_row(line: str, number: int, source: str) -> None:
             raise DataError(source, where, expected="one of '#@+$*. -_'", found=quote(char), fix=fix)
 
 
-def _check_boxoban(lines: list[str], blocks: list[_Block], source: str) -> None:
-    """Refuse a Boxoban file that was cut off: all its levels are 10x10, and each number has a level."""
-    first = next(line for line in lines if line.strip())
-    match = _NUMBERED.match(first.strip())
-    if not match or match[1] != "0":
-        return
-    shapes = [(len(block.rows), {len(row) for row in block.rows}) for block in blocks]
-    full = (10, {10})
-    if len(blocks) > 1 and shapes[0] == full and shapes[-1] != full:
-        found = f"{len(blocks[-1].rows)} rows of {', '.join(map(str, sorted(shapes[-1][1])))}"
-        raise DataError(
-            source, f"line {blocks[-1].line}", expected="10 rows of 10 cells", found=found, fix="the file is cut off"
-        )
-    numbers = [number for number, line in enumerate(lines, 1) if _NUMBERED.match(line.strip())]
-    if numbers[-1] > blocks[-1].line:
-        raise DataError(
-            source, f"line {numbers[-1]}", expected="a level after its number", found="none", fix="the file is cut off"
-        )
+def _is_boxoban(lines: list[str]) -> bool:
+    """Whether the first line that is not blank is the number 0, as in every Boxoban file."""
+    return next(line for line in lines if line.strip()).split() == [";", "0"]
+
+
+def _check_complete(lines: list[str], blocks: list[_Block], source: str) -> None:
+    """Refuse a Boxoban file that was cut off: all its levels are 10x10, and each number has its level."""
+    last = blocks[-1]
+    widths = [{len(row) for row in block.rows} for block in (blocks[0], last)]
+    if widths[0] == {10} and len(blocks[0].rows) == 10 and (widths[1] != {10} or len(last.rows) != 10):
+        found = f"{len(last.rows)} rows, the last of {len(last.rows[-1])}"
+        raise _torn(source, last.line, "10 rows of 10 cells", found)
+    numbers = [number for number, line in enumerate(lines, 1) if line.lstrip().startswith(";")]
+    if numbers[-1] > last.line:
+        raise _torn(source, numbers[-1], "a level after its number", "none")
+
+
+def _torn(source: str, line: int, expected: str, found: str) -> DataError:
+    fix = "the file is cut off: fetch it again"
+    return DataError(source, f"line {line}", expected=expected, found=found, fix=fix)
 
 
 def _level(block: _Block, source: str) -> Level:

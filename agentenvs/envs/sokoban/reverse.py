@@ -31,11 +31,14 @@ def pullable(free: int, cols: int) -> int:
 
 
 def random_start(tables: Room, free: int, boxes: int, pulls: int, draw: Iterator[int]) -> Start:
-    """Goals at random, then `pulls` random pulls: the best state on the way, `NOTHING` if there are too few goals."""
+    """Goals at random, then `pulls` random pulls: the best state on the way, `NOTHING` if no box moved.
+
+    `free` must hold at least one cell more than there are boxes.
+    """
     cols = tables.cols
     places = pullable(free, cols)
-    if places.bit_count() < boxes:
-        return NOTHING
+    if places.bit_count() <= boxes:
+        places = free  # a crowded room: some boxes have to stay where they are
     goals = 0
     for _ in range(boxes):
         bit = 1 << spot(tables, places, draw)

@@ -14,10 +14,11 @@ from functools import lru_cache
 from heapq import heappop, heappush
 from typing import NamedTuple
 
+from agentenvs.core.errors import unknown
 from agentenvs.envs.sokoban.deadlock import dead_squares, freeze_test
 from agentenvs.envs.sokoban.distances import FAR, push_distances
-from agentenvs.envs.sokoban.engine import Level, cells, flood, floor, move, solved
-from agentenvs.envs.sokoban.matching import assignment_cost
+from agentenvs.envs.sokoban.engine import Level, flood, floor, move, solved
+from agentenvs.envs.sokoban.matching import assignment_bound
 from agentenvs.envs.sokoban.walking import layers, walk_path
 
 MAX_NODES = 200_000
@@ -59,17 +60,17 @@ def search(
     level: Level, player: int, boxes: int, *, max_nodes: int = MAX_NODES, optimise: str = "pushes"
 ) -> Solution | None:
     """As `solve`, with the number of pushes and of expanded states."""
+    if optimise not in _SEARCHES:
+        raise unknown("optimise", optimise, _SEARCHES)
     if solved(level, boxes):
         return Solution([], 0, 0)
     board = _board(level.rows, level.cols, level.walls, level.goals)
-    if optimise == "moves":
-        return _search_moves(board, player, boxes, max_nodes)
-    return _search_pushes(board, player, boxes, max_nodes)
+    return _SEARCHES[optimise](board, player, boxes, max_nodes)
 
 
 def lower_bound(level: Level, boxes: int) -> int:
     """No solution from `boxes` has fewer pushes than this; `distances.FAR` or more if there is none."""
-    return _bound(_board(level.rows, level.cols, level.walls, level.goals))(boxes)
+    return assignment_bound(_board(level.rows, level.cols, level.walls, level.goals).table)(boxes, 0)
 
 
 @lru_cache(maxsize=256)
@@ -77,20 +78,6 @@ def _board(rows: int, cols: int, walls: int, goals: int) -> _Board:
     level = Level(rows, cols, walls, goals, 0, 0)
     dead = dead_squares(level)
     return _Board(cols, floor(level), dead, goals, push_distances(level), freeze_test(level, dead))
-
-
-def _bound(board: _Board) -> Callable[[int], int]:
-    """The lower bound as a function of the boxes, remembered: many states share their boxes."""
-    known: dict[int, int] = {}
-    table = board.table
-
-    def bound(boxes: int) -> int:
-        value = known.get(boxes)
-        if value is None:
-            value = known[boxes] = assignment_cost([table[cell] for cell in cells(boxes)])
-        return value
-
-    return bound
 
 
 def _pushes(board: _Board, walk: int, boxes: int) -> Iterator[tuple[int, int]]:
@@ -111,9 +98,9 @@ def _pushes(board: _Board, walk: int, boxes: int) -> Iterator[tuple[int, int]]:
 
 
 def _search_pushes(board: _Board, player: int, boxes: int, max_nodes: int) -> Solution | None:
-    bound, frozen = _bound(board), board.frozen
+    bound, frozen = assignment_bound(board.table), board.frozen
     free, goals, cols = board.free, board.goals, board.cols
-    cost = bound(boxes)
+    cost = bound(boxes, 0)
     if boxes & board.dead or cost >= FAR:
         return None
     # a node is (boxes, player, index of its parent, box cell pushed, step); the heap holds node numbers
@@ -144,7 +131,7 @@ def _search_pushes(board: _Board, player: int, boxes: int, max_nodes: int) -> So
                 dead = doomed[after] = bool(frozen(after) & ~goals)
             if dead:
                 continue
-            rest = bound(after)
+            rest = bound(after, boxes)
             cost = done + rest
             key = (after, box)
             if rest >= FAR or queued.get(key, FAR) <= cost:
@@ -172,9 +159,9 @@ def _solution(board: _Board, nodes: list[tuple[int, int, int, int, int]], number
 
 def _search_moves(board: _Board, player: int, boxes: int, max_nodes: int) -> Solution | None:
     """A* over (boxes, player cell) right after a push; an edge is a walk and a push, its cost their moves."""
-    bound, frozen = _bound(board), board.frozen
+    bound, frozen = assignment_bound(board.table), board.frozen
     free, goals, cols = board.free, board.goals, board.cols
-    cost = bound(boxes)
+    cost = bound(boxes, 0)
     if boxes & board.dead or cost >= FAR:
         return None
     nodes: list[tuple[int, int, int, int, int]] = [(boxes, player, -1, 0, 0)]
@@ -196,7 +183,7 @@ def _search_moves(board: _Board, player: int, boxes: int, max_nodes: int) -> Sol
         done = total - rest + 1
         for box, step in _pushes(board, walk, boxes):
             after = boxes ^ 1 << box ^ 1 << (box + step)
-            rest = bound(after)
+            rest = bound(after, boxes)
             stance = 1 << (box - step)
             cost = done + rest + next(distance for distance, mask in enumerate(reached) if mask & stance)
             key = (after, box)
@@ -206,6 +193,9 @@ def _search_moves(board: _Board, player: int, boxes: int, max_nodes: int) -> Sol
             heappush(heap, (cost, rest, len(nodes)))
             nodes.append((after, box, number, box, step))
     return None
+
+
+_SEARCHES = {"pushes": _search_pushes, "moves": _search_moves}
 
 
 def shortest_moves(level: Level, max_states: int = 1_000_000) -> int | None:

@@ -34,6 +34,7 @@ SYMBOLS = {
 #: What stands before and after each cell of a grid.
 LAYOUTS = {"joined": ("", ""), "tabbed": (" ", " \t")}
 FORMS = ("grid", "coord", "grid_coord", "spa")
+_WALLS = {ord("1"): "#", ord("0"): "."}
 
 
 def legend(symbols: Symbols) -> str:
@@ -45,36 +46,32 @@ def legend(symbols: Symbols) -> str:
 class Board:
     """Tells the states of one level. `boxes` below are cell indices, ascending."""
 
-    __slots__ = ("_at", "_blank", "_goals", "_symbols", "_tell", "level", "targets")
+    __slots__ = ("_blank", "_goals", "_shown", "level", "targets", "tell", "walls")
 
     def __init__(self, level: Level, *, form: str = "grid", symbols: str = "ragen", layout: str = "joined") -> None:
         check(form, symbols, layout)
-        self.level, self._symbols, self._goals = level, SYMBOLS[symbols], level.goals
+        self.level, self._goals = level, level.goals
         self.targets = cells(level.goals)
-        self._tell = {"grid": self.grid, "coord": self.coord, "grid_coord": self.grid_coord, "spa": self.spa}[form]
+        #: The state in the form of this board: `tell(player, boxes)`.
+        self.tell = {"grid": self.grid, "coord": self.coord, "grid_coord": self.grid_coord, "spa": self.spa}[form]
+        size, cols = level.rows * level.cols, level.cols
+        bits = f"{level.walls:0{size}b}"[::-1]
+        #: One string a row, `#` for wall and `.` for the rest.
+        self.walls = [bits[at : at + cols].translate(_WALLS) for at in range(0, size, cols)]
         before, after = LAYOUTS[layout]
-        cols, width = level.cols, len(before) + 1 + len(after)
-        fill = self._symbols
-        rows = [
-            "".join(before + fill[self._kind(r * cols + c)] + after for c in range(cols)) for r in range(level.rows)
-        ]
-        self._blank = list("\n".join(rows))
-        self._at = [r * (cols * width + 1) + c * width + len(before) for r in range(level.rows) for c in range(cols)]
-
-    def _kind(self, cell: int) -> int:
-        """0 wall, 1 floor, 2 target."""
-        return 0 if self.level.walls >> cell & 1 else 2 if self._goals >> cell & 1 else 1
-
-    def tell(self, player: int, boxes: Sequence[int]) -> str:
-        """The state in the form of this board."""
-        return self._tell(player, boxes)
+        self._shown = shown = Symbols(*(before + symbol + after for symbol in SYMBOLS[symbols]))
+        self._blank = [shown.wall if bit == "1" else shown.floor for bit in bits]
+        for target in self.targets:
+            self._blank[target] = shown.target
+        for end in range(cols - 1, size - 1, cols):  # the rim is wall: what moves never overwrites a line break
+            self._blank[end] += "\n"
 
     def grid(self, player: int, boxes: Sequence[int]) -> str:
         """Rows joined by line breaks."""
-        text, at, goals, symbols = self._blank.copy(), self._at, self._goals, self._symbols
+        text, goals, shown = self._blank.copy(), self._goals, self._shown
         for box in boxes:
-            text[at[box]] = symbols.box_on_target if goals >> box & 1 else symbols.box
-        text[at[player]] = symbols.player_on_target if goals >> player & 1 else symbols.player
+            text[box] = shown.box_on_target if goals >> box & 1 else shown.box
+        text[player] = shown.player_on_target if goals >> player & 1 else shown.player
         return "".join(text)
 
     def coord(self, player: int, boxes: Sequence[int]) -> str:
@@ -107,11 +104,6 @@ class Board:
         """A short text that stands for walls and targets; equal for equal rooms."""
         level = self.level
         return blake2b(f"{level.cols}:{level.walls:x}:{level.goals:x}".encode(), digest_size=6).hexdigest()
-
-    def walls(self) -> list[str]:
-        """One string a row, `#` for wall and `.` for the rest."""
-        walls, cols = self.level.walls, self.level.cols
-        return ["".join("#" if walls >> r * cols + c & 1 else "." for c in range(cols)) for r in range(self.level.rows)]
 
 
 def check(form: str, symbols: str, layout: str) -> None:

@@ -5,26 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agentenvs.core.errors import ConfigError, unknown
+from agentenvs.core.errors import ConfigError, quote, unknown
 from agentenvs.wrappers.codecs.base import Codec, Message, Parsed, Span
 from agentenvs.wrappers.codecs.plain import Plain
 from agentenvs.wrappers.codecs.tagged import Tagged
 
 CODECS: dict[str, type[Codec]] = {"plain": Plain, "tagged": Tagged}
 
-__all__ = ["CODECS", "Codec", "Message", "Parsed", "Span", "codec"]
+__all__ = ["CODECS", "Codec", "Message", "Parsed", "Span", "codec", "spec_of"]
 
 
 def codec(spec: str | Mapping[str, Any]) -> Codec:
-    """The codec of a name, or of a mapping `{"name": ..., **options}`."""
+    """The codec of a name, or of a mapping `{"name": ..., **options}`; a `version` in it must be the present one."""
+    if not isinstance(spec, (str, Mapping)):
+        raise ConfigError(f"codec: expected a name or {{'name': ..., **options}}, got {quote(spec)}")
     options = {"name": spec} if isinstance(spec, str) else dict(spec)
-    name = options.pop("name", None)
-    if name not in CODECS:
+    name, version = options.pop("name", None), options.pop("version", None)
+    if not isinstance(name, str) or name not in CODECS:
         raise unknown("codec", name, CODECS)
     try:
-        return CODECS[name](**options)
+        made = CODECS[name](**options)
     except TypeError as error:
         raise ConfigError(f"codec {name}: {error}") from None
+    if version not in (None, made.version):
+        raise ConfigError(f"codec {name}: version {quote(version)} is asked for, this package has {made.version}")
+    return made
 
 
 def spec_of(made: Codec) -> dict[str, Any]:

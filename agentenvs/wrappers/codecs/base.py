@@ -60,7 +60,11 @@ class Codec(Protocol):
         """Take a reply apart. Never raises, whatever the text."""
 
     def format(self, actions: Sequence[str], reason: str = "") -> str:
-        """A reply that says these native actions: `parse(format(actions)).calls == actions`."""
+        """A reply that says these native actions: `parse(format(actions)).calls == actions`.
+
+        That holds for one action, and for several where the codec has a separator, as long as neither actions nor
+        reason contain the codec's own marks. Others are written all the same, and read as something else.
+        """
 
     def render(self, observation: str, calls: Sequence[dict[str, Any]]) -> list[Message]:
         """The messages that carry a turn's observation back to the agent."""

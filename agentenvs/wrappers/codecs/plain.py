@@ -16,6 +16,8 @@ class Plain:
     version = 1
 
     def __init__(self, separator: str = "") -> None:
+        if not isinstance(separator, str):
+            raise TypeError(f"expected text for separator, got {separator!r}")
         self.separator = separator
 
     @property

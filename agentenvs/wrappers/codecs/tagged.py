@@ -11,6 +11,7 @@ from agentenvs.core.tools import Tool
 from agentenvs.wrappers.codecs.base import Label, Message, Parsed, Span, usage_lines
 
 _TAG = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_BLANK = re.compile(r"\s*")
 
 
 class Tagged:
@@ -29,6 +30,8 @@ class Tagged:
     def __init__(
         self, think: str = "think", action: str = "action", separator: str = "", whole: bool = False, hint: str = ""
     ) -> None:
+        if not isinstance(separator, str) or not isinstance(hint, str) or not isinstance(whole, bool):
+            raise TypeError(f"expected text for separator and hint and a bool for whole, got {(separator, hint, whole)}")
         for tag in (think or action, action):
             if not _TAG.fullmatch(tag):
                 raise ConfigError(f"tagged codec: expected a tag name of letters, digits and _, got {tag!r}")
@@ -36,6 +39,12 @@ class Tagged:
         self._opening = f"<{think or action}>"
         self._closing = f"</{action}>"
         self._bridge = re.compile(f"</{think}>\\s*<{action}>")
+        self._call = f"<{action}>"
+        self._seek = {
+            "before": (self._opening, "reason" if think else "call"),
+            "reason": (f"</{think}>", "bridge"),
+            "call": (self._closing, "done"),
+        }
 
     @property
     def options(self) -> dict[str, Any]:
@@ -91,23 +100,33 @@ class Tagged:
         return [Message("user", observation)]
 
     def route(self, state: str, piece: str) -> tuple[str, Label]:
-        """The state is the label so far and the unfinished tag, as `label|tail`."""
-        label, _, tail = state.partition("|")
-        label = label or "other"
-        text = tail + piece
-        opens = {f"<{self.action}>": "call", f"</{self.action}>": "other"}
-        if self.think:
-            opens |= {f"<{self.think}>": "reason", f"</{self.think}>": "other"}
-        longest = max(map(len, opens))
-        for i in range(len(text)):
-            for tag, then in opens.items():
-                if text.startswith(tag, i) and _may(label, tag):
-                    label = then
-                    text = text[:i] + "\0" * len(tag) + text[i + len(tag) :]
-        kept = text[-(longest - 1) :]
-        return f"{label}|{kept[kept.rfind('<') :] if '<' in kept else ''}", label  # type: ignore[return-value]
+        """The state is the phase and the unfinished tag at the end, as `phase|tail`.
+
+        The phases: before, reason, bridge (after the end of the reasoning), call, done. They follow `parse`: text that
+        comes between the reasoning and the action shows that the reasoning was not over yet.
+        """
+        phase, _, tail = state.partition("|")
+        phase, text, at = phase or "before", tail + piece, 0
+        while phase != "done":
+            if phase == "bridge":
+                at = _BLANK.match(text, at).end()  # type: ignore[union-attr]
+                if not text.startswith(self._call, at):
+                    if self._call.startswith(text[at : at + len(self._call)]):
+                        break
+                    phase = "reason"
+                    continue
+                phase, at = "call", at + len(self._call)
+            tag, then = self._seek[phase]
+            found = text.find(tag, at)
+            if found < 0:
+                at = _unfinished(text, at, tag)
+                break
+            phase, at = then, found + len(tag)
+        rest = "" if phase == "done" else text[at:]
+        return f"{phase}|{rest}", phase if phase in ("reason", "call") else "other"  # type: ignore[return-value]
 
 
-def _may(label: str, tag: str) -> bool:
-    """An opening tag counts outside the blocks only, a closing tag inside only."""
-    return (label == "other") != tag.startswith("</")
+def _unfinished(text: str, begin: int, tag: str) -> int:
+    """Where the beginning of `tag` stands at the end of the text; the end of the text where there is none."""
+    last = text.rfind("<", max(begin, len(text) - len(tag) + 1))
+    return last if last >= 0 and tag.startswith(text[last:]) else len(text)

@@ -1,0 +1,1 @@
+"""The families: one folder each, none of which imports another."""

@@ -1,0 +1,1 @@
+"""Suites, runs, statistics, reports."""

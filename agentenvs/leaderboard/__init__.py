@@ -1,0 +1,1 @@
+"""Submissions: bundled, verified by playing them again, shown on a page."""

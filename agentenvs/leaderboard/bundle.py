@@ -1,0 +1,173 @@
+"""Bundles: one file that holds a whole submission, read as hostile data.
+
+A bundle is a zip archive of exactly the files in `FILES`. Nothing is ever extracted: members are read in place, under
+limits on their size, so that a path cannot climb and an archive cannot expand without end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from agentenvs._version import __version__
+from agentenvs.core.errors import ConfigError, DataError, VerificationError, quote
+from agentenvs.leaderboard.card import Card, make_card
+from agentenvs.rollout.trajectory import Trajectory, parse_line
+
+FORMAT, VERSION = "agentenvs.bundle", 1
+FILES = ("manifest.json", "card.json", "run.json", "summary.json", "episodes.jsonl")
+MAX_TOTAL = 1 << 30
+MAX_SMALL = 4 << 20
+MAX_LINE = 64 << 20
+_STAMP = (1980, 1, 1, 0, 0, 0)  # no clock: equal runs give equal bundles
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """An opened bundle, its small files read and their types checked."""
+
+    path: Path
+    card: Card
+    run: dict[str, Any]
+    summary: dict[str, Any]
+    manifest: dict[str, Any]
+
+    def trajectories(self) -> Iterator[Trajectory]:
+        """The episodes, one at a time; raises `VerificationError` for what is no record."""
+        for number, line in enumerate(_lines(self.path), 1):
+            try:
+                yield parse_line(line, "episodes.jsonl", number)
+            except DataError as error:
+                raise VerificationError("bad_record", str(error)) from None
+
+
+def write_bundle(run: Path, card: Card, out: Path) -> Path:
+    """Bundle the finished run in the folder `run`."""
+    for name in ("run.json", "summary.json", "episodes.jsonl"):
+        if not (run / name).is_file():
+            raise ConfigError(f"{run} holds no finished run: {name} is missing; finish it with agentenvs eval")
+    contents: dict[str, bytes] = {"card.json": _dump(card.to_json())}
+    contents |= {name: (run / name).read_bytes() for name in ("run.json", "summary.json", "episodes.jsonl")}
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "package": __version__,
+        "episodes": contents["episodes.jsonl"].count(b"\n"),
+        "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in sorted(contents.items())},
+    }
+    temporary = out.with_name(out.name + ".tmp")
+    with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in FILES:
+            content = _dump(manifest) if name == "manifest.json" else contents[name]
+            archive.writestr(zipfile.ZipInfo(name, _STAMP), content, zipfile.ZIP_DEFLATED)
+    temporary.replace(out)
+    return out
+
+
+def read_bundle(path: Path) -> Bundle:
+    """Open a bundle (a zip file, or a folder that holds `bundle.zip`) and check all but its episodes."""
+    path = path / "bundle.zip" if path.is_dir() else path
+    with _archive(path) as archive:
+        _check_members(archive)
+        small = {name: _json(archive, name) for name in FILES if name.endswith(".json")}
+        manifest = small["manifest.json"]
+        _check_manifest(archive, manifest)
+    try:
+        card = make_card(small["card.json"], "card.json")
+    except ConfigError as error:
+        raise VerificationError("bad_card", str(error)) from None
+    return Bundle(path, card, small["run.json"], small["summary.json"], manifest)
+
+
+def _archive(path: Path) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(path)
+    except FileNotFoundError:
+        raise VerificationError("unreadable", f"there is no file {path}") from None
+    except (OSError, zipfile.BadZipFile, ValueError) as error:
+        raise VerificationError("unreadable", f"{path.name} is no zip archive: {error}") from None
+
+
+def _check_members(archive: zipfile.ZipFile) -> None:
+    names = [member.filename for member in archive.infolist()]
+    for name in names:
+        if name.startswith(("/", "\\")) or ".." in name or "\\" in name or ":" in name:
+            raise VerificationError("unsafe_path", f"a member is called {quote(name)}")
+        if name not in FILES:
+            raise VerificationError("unknown_file", f"{quote(name)}; a bundle holds {', '.join(FILES)}")
+    if len(set(names)) < len(names):
+        raise VerificationError("unknown_file", "a member stands twice in the archive")
+    if missing := [name for name in FILES if name not in names]:
+        raise VerificationError("missing_file", ", ".join(missing))
+    if (total := sum(member.file_size for member in archive.infolist())) > MAX_TOTAL:
+        raise VerificationError("too_large", f"{total} bytes unpacked; at most {MAX_TOTAL} are read")
+
+
+def _json(archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
+    content = _read(archive, name)
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise VerificationError("bad_record", f"{name}: {error}"[:300]) from None
+    if not isinstance(value, dict):
+        raise VerificationError("bad_record", f"{name}: expected an object, got {quote(value)}")
+    return value
+
+
+def _read(archive: zipfile.ZipFile, name: str) -> bytes:
+    if archive.getinfo(name).file_size > MAX_SMALL:
+        raise VerificationError("too_large", f"{name} has more than {MAX_SMALL} bytes")
+    try:
+        with archive.open(name) as stream:
+            content = stream.read(MAX_SMALL + 1)
+    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        raise VerificationError("unreadable", f"{name}: {error}") from None
+    if len(content) > MAX_SMALL:
+        raise VerificationError("too_large", f"{name} has more than {MAX_SMALL} bytes")
+    return content
+
+
+def _check_manifest(archive: zipfile.ZipFile, manifest: dict[str, Any]) -> None:
+    if manifest.get("format") != FORMAT or manifest.get("version") != VERSION:
+        found = manifest.get("format"), manifest.get("version")
+        raise VerificationError("bad_record", f"manifest.json: expected {FORMAT} {VERSION}, got {quote(found)}")
+    hashes = manifest.get("sha256")
+    if not isinstance(hashes, dict) or set(hashes) != set(FILES) - {"manifest.json"}:
+        raise VerificationError("bad_record", "manifest.json: expected the sha256 of every other file")
+    for name, expected in hashes.items():
+        with archive.open(name) as stream:
+            found = _digest(stream, name)
+        if found != expected:
+            raise VerificationError("wrong_hash", f"{name}: expected sha256 {quote(expected, 70)}, got {found}")
+
+
+def _digest(stream: IO[bytes], name: str) -> str:
+    """The sha256 of a member; the declared size may lie, so bytes are counted as they come."""
+    total, count = hashlib.sha256(), 0
+    try:
+        while piece := stream.read(1 << 20):
+            count += len(piece)
+            if count > MAX_TOTAL:
+                raise VerificationError("too_large", f"{name} has more than {MAX_TOTAL} bytes")
+            total.update(piece)
+    except (OSError, zipfile.BadZipFile, RuntimeError, EOFError) as error:
+        raise VerificationError("unreadable", f"{name}: {error}") from None
+    return total.hexdigest()
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """The lines of the episodes, never more than `MAX_LINE` bytes of them in memory."""
+    with _archive(path) as archive, archive.open("episodes.jsonl") as stream:
+        while line := stream.readline(MAX_LINE + 1):
+            if len(line) > MAX_LINE:
+                raise VerificationError("too_large", f"an episode has more than {MAX_LINE} bytes")
+            yield line
+
+
+def _dump(value: Any) -> bytes:
+    return (json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode()

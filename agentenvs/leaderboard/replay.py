@@ -1,0 +1,130 @@
+"""Playing a recorded episode again and comparing, step by step, what the record claims with what happens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentenvs.core.errors import AgentEnvsError, InfrastructureError, VerificationError, quote
+from agentenvs.core.rng import derive
+from agentenvs.core.snapshot import snapshot
+from agentenvs.rollout.episode import Pool, reset_digest, restore_digest, same, step_digest
+from agentenvs.rollout.trajectory import Step, Trajectory
+
+
+def replay(trajectory: Trajectory, pool: Pool, run_seed: int) -> None:
+    """Play the episode again; raises `VerificationError` that names the first thing that is not as recorded."""
+    job = trajectory.job
+    env = pool.take(job)
+    _check_spec(trajectory, pool.resolved(env, job))
+    _check_decisions(trajectory, run_seed)
+    observation, info = env.reset(seed=job.seed, options=job.options())
+    _Check(trajectory, env, observation, info).run()
+    pool.give(job, env)
+
+
+class _Check:
+    """The comparison of one episode."""
+
+    def __init__(self, trajectory: Trajectory, env: Any, observation: str, info: dict[str, Any]) -> None:
+        self.record, self.env = trajectory, env
+        self.observation, self.info = observation, info
+        self.total, self.digest = 0.0, reset_digest(observation, info)
+        self.targets = {step.restore for step in trajectory.steps if step.restore is not None}
+        self.marks: dict[int, Any] = {}
+        self.played = self.undone = 0
+
+    def run(self) -> None:
+        self._same("observation", self.record.observation, self.observation, 0)
+        self._same("info", self.record.info, {name: self.info.get(name) for name in self.record.info}, 0)
+        self._same("digest", self.record.digest, self.digest, 0)
+        self._mark(0)
+        for number, step in enumerate(self.record.steps, 1):
+            if step.restore is None:
+                self._step(number, step)
+            else:
+                self._restore(number, step)
+            self._mark(number)
+        self._end()
+
+    def _mark(self, number: int) -> None:
+        if number in self.targets:
+            self.marks[number] = (self.observation, self.info, self.total, self.digest, snapshot(self.env))
+
+    def _step(self, number: int, step: Step) -> None:
+        try:
+            self.observation, reward, terminated, truncated, self.info = self.env.step(step.action)
+        except InfrastructureError:
+            raise
+        except AgentEnvsError as error:
+            raise VerificationError("wrong_flag", f"{self._where(number)}: the episode was over: {error}") from None
+        self.played += 1
+        self.total += float(reward)
+        self._same("observation", step.observation, self.observation, number)
+        self._same("reward", step.reward, float(reward), number)
+        self._same("reward", step.components, self.info["reward_components"], number)
+        self._same("flag", [step.terminated, step.truncated], [terminated, truncated], number)
+        self._same("info", step.info, {name: self.info.get(name) for name in step.info}, number)
+        self._same("action", step.natives, [call["native"] for call in self.info.get("calls", ())], number)
+        self.digest = step_digest(self.digest, step.action, self.observation, reward, terminated, truncated, self.info)
+        self._same("digest", step.digest, self.digest, number)
+
+    def _restore(self, number: int, step: Step) -> None:
+        if step.restore not in self.marks:
+            raise VerificationError("bad_record", f"{self._where(number)}: goes back to step {quote(step.restore)}")
+        self.undone += sum(past.restore is None for past in self.record.steps[step.restore : number - 1])
+        self.observation, self.info, self.total, then, saved = self.marks[step.restore]
+        self.env.reset(options={"snapshot": saved})
+        self._same("observation", step.observation, self.observation, number)
+        self.digest = restore_digest(self.digest, step.restore, then)
+        self._same("digest", step.digest, self.digest, number)
+
+    def _end(self) -> None:
+        record, number = self.record, len(self.record.steps)
+        self._same("end", record.end_reason, self.info.get("end_reason", "policy_budget"), number)
+        self._same("score", float(record.score), float(self.info["score"]), number)
+        self._same("score", record.success, self.info["success"], number)
+        self._same("reward", float(record.total_reward), self.total, number)
+        restores = len(self.record.steps) - self.played
+        counts = {"steps": self.played, "resets": 1, "restores": restores, "undone_steps": self.undone}
+        self._same("count", {name: record.usage.get(name) for name in counts}, counts, number)
+
+    def _same(self, what: str, recorded: Any, found: Any, number: int) -> None:
+        try:
+            if same(recorded, found):
+                return
+        except (TypeError, ValueError):
+            pass
+        detail = f"recorded {quote(recorded, 160)}, played {quote(found, 160)}"
+        raise VerificationError(f"wrong_{what}", f"{self._where(number)}: {detail}")
+
+    def _where(self, number: int) -> str:
+        return f"{self.record.job.task}, " + (f"step {number}" if number else "reset")
+
+
+def _check_spec(trajectory: Trajectory, spec: dict[str, Any]) -> None:
+    task = trajectory.job.task
+    for name, reason in (("package", "wrong_version"), ("data", "wrong_data")):
+        if trajectory.spec.get(name) != spec.get(name):
+            found = f"recorded {quote(trajectory.spec.get(name), 80)}, here {quote(spec.get(name), 80)}"
+            raise VerificationError(reason, f"{task}: {name}: {found}")
+    for name in sorted({*trajectory.spec, *spec}):
+        if not same(trajectory.spec.get(name), spec.get(name)):
+            found = f"recorded {quote(trajectory.spec.get(name), 120)}, here {quote(spec.get(name), 120)}"
+            raise VerificationError("wrong_spec", f"{task}: {name}: {found}")
+
+
+def _check_decisions(trajectory: Trajectory, run_seed: int) -> None:
+    """Every action must be a decision's, and every decision's seed that of its turn."""
+    job, texts = trajectory.job, {}
+    for decision in trajectory.decisions:
+        expected = derive("turn", run_seed, job.key, decision.agent, decision.number)
+        if decision.seed != expected:
+            detail = f"{job.task}, turn {quote(decision.number)}: recorded {quote(decision.seed)}, expected {expected}"
+            raise VerificationError("wrong_seed", detail)
+        if decision.step is not None:
+            texts[decision.step] = decision.text
+    actions = {number: step.action for number, step in enumerate(trajectory.steps, 1) if step.restore is None}
+    if texts != actions:
+        odd = min(n for n in {*texts, *actions} if texts.get(n) != actions.get(n))
+        detail = f"decided {quote(texts.get(odd))}, played {quote(actions.get(odd))}"
+        raise VerificationError("wrong_action", f"{job.task}, step {odd}: {detail}")

@@ -1,0 +1,164 @@
+"""The table of a suite: verified submissions and published numbers, as one HTML page and as Markdown."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from agentenvs.core.errors import ConfigError, quote
+from agentenvs.evaluation.runner import write_json
+from agentenvs.evaluation.suite import load_suite
+from agentenvs.leaderboard.bundle import read_bundle
+from agentenvs.leaderboard.page import Frame, Replay, Row, Score, build_page
+from agentenvs.leaderboard.verify import Verified
+from agentenvs.rollout.trajectory import Trajectory
+
+REPLAYS = 20  # episodes a row that the page carries, failures first
+
+
+def store(verified: Verified, root: Path) -> Path:
+    """Put a verified submission into `root/<suite>/submissions/<name>/`; refuses to replace another one."""
+    folder = root / verified.suite.name / "submissions" / verified.bundle.card.name
+    target = folder / "bundle.zip"
+    if target.exists() and target.read_bytes() != verified.bundle.path.read_bytes():
+        raise ConfigError(f"{folder} holds another submission of that name; change the card's name")
+    folder.mkdir(parents=True, exist_ok=True)
+    if target.resolve() != verified.bundle.path.resolve():
+        shutil.copyfile(verified.bundle.path, target)
+    write_json(folder / "verified.json", verified.to_json())
+    return folder
+
+
+def build(root: Path, suite_name: str) -> tuple[Path, Path]:
+    """Write `root/<suite>/index.html` and `table.md` from what lies there; returns their paths."""
+    folder = root / suite_name
+    if not folder.is_dir():
+        raise ConfigError(
+            f"no leaderboard in {folder}; put a verified submission there: agentenvs verify FILE --into {root}"
+        )
+    suite = load_suite(suite_name)
+    rows = [*_verified_rows(folder), *_reported_rows(folder)]
+    notes = [
+        "Scores are means with 95% intervals, clustered by task.",
+        "Every verified row was played again, step by step, before it was put here.",
+        "Reported rows are the numbers of papers; nothing here has checked them.",
+    ]
+    page = build_page(f"{suite.name} v{suite.version}", suite.description, rows, notes)
+    (folder / "index.html").write_text(page, encoding="utf-8")
+    (folder / "table.md").write_text(_markdown(suite.name, rows), encoding="utf-8")
+    return folder / "index.html", folder / "table.md"
+
+
+def _verified_rows(folder: Path) -> Iterator[Row]:
+    for record in sorted(folder.glob("submissions/*/verified.json")):
+        data = json.loads(record.read_text(encoding="utf-8"))
+        card, summary = data["card"], data["summary"]
+        replays, omitted = _replays(record.parent)
+        name = card["name"] + (f" (first {summary['episodes']} tasks)" if summary["episodes"] else "")
+        yield Row(
+            name=name,
+            policy=card["policy"],
+            tier=data["tier"],
+            overall=_score(summary["overall"].get("score")),
+            entries={e: s for e, entry in summary["entries"].items() if (s := _score(entry.get("score")))},
+            episodes=sum(entry["n_episodes"] for entry in summary["entries"].values()),
+            date=card["date"],
+            code=card["code"],
+            source="",
+            replays=replays,
+            replays_omitted=omitted,
+        )
+
+
+def _score(figure: dict[str, float] | None) -> Score | None:
+    return Score(figure["value"], figure["low"], figure["high"]) if figure else None
+
+
+def _replays(folder: Path) -> tuple[tuple[Replay, ...], int]:
+    """Replays of a submission: failures first, then successes, in suite order."""
+    found = {False: [], True: []}
+    count = 0
+    for trajectory in read_bundle(folder).trajectories():
+        count += 1
+        if len(found[trajectory.success]) < REPLAYS:
+            found[trajectory.success].append(_replay(trajectory))
+    shown = (found[False][: REPLAYS // 2] + found[True])[:REPLAYS]
+    return tuple(shown), count - len(shown)
+
+
+def _replay(trajectory: Trajectory) -> Replay:
+    frames = [Frame("", trajectory.observation, 0.0)]
+    for step in trajectory.steps:
+        action = f"back to step {step.restore}" if step.restore is not None else " · ".join(step.natives) or step.action
+        reply = step.action if step.natives else ""
+        frames.append(Frame(action, step.observation, step.reward, reply, bool(step.info.get("is_valid", True))))
+    return Replay(
+        task=trajectory.job.task + (f" #{trajectory.job.repetition + 1}" if trajectory.job.repetition else ""),
+        score=trajectory.score,
+        success=trajectory.success,
+        end_reason=trajectory.end_reason,
+        total_reward=trajectory.total_reward,
+        frames=tuple(frames),
+    )
+
+
+def _reported_rows(folder: Path) -> Iterator[Row]:
+    """The rows of `reported.toml`: `[[row]]` with name, policy, source and a table of scores by entry."""
+    file = folder / "reported.toml"
+    if not file.exists():
+        return
+    try:
+        rows = tomllib.loads(file.read_text(encoding="utf-8")).get("row", [])
+        for row in rows:
+            yield Row(
+                name=row["name"],
+                policy=row["policy"],
+                tier="reported",
+                overall=None,
+                entries={entry: Score(value, value, value) for entry, value in row["scores"].items()},
+                episodes=0,
+                date=row.get("date", ""),
+                code="",
+                source=row["source"],
+                replays=(),
+            )
+    except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError) as error:
+        expected = "[[row]] with name, policy, source and scores = {entry = number}"
+        raise ConfigError(f"{file}: expected {expected}; {quote(error)}") from None
+
+
+def _markdown(title: str, rows: list[Row]) -> str:
+    """The same table in Markdown, verified rows by overall score, reported ones apart."""
+    entries = list(dict.fromkeys(entry for row in rows for entry in row.entries))
+    lines = [f"# {title}", ""]
+    for heading, kept in (
+        ("Verified", [row for row in rows if row.tier != "reported"]),
+        ("Reported by papers, not verified", [row for row in rows if row.tier == "reported"]),
+    ):
+        if not kept:
+            continue
+        kept.sort(key=lambda row: (-(row.overall.value if row.overall else -1.0), row.name))
+        lines += [f"## {heading}", "", f"| name | policy | tier | overall | {' | '.join(entries)} |"]
+        lines += ["|" + " --- |" * (4 + len(entries))]
+        for row in kept:
+            scores = [row.overall, *(row.entries.get(entry) for entry in entries)]
+            cells = [_cell(row.name), _cell(row.policy), row.tier, *map(_figure, scores)]
+            lines.append(f"| {' | '.join(cells)} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _figure(score: Score | None) -> str:
+    if score is None:
+        return "-"
+    return f"{score.value:.3f}" if score.low == score.high else f"{score.value:.3f} [{score.low:.3f}, {score.high:.3f}]"
+
+
+def _cell(text: Any) -> str:
+    """Text that cannot break out of a Markdown table cell."""
+    safe = "".join(char if char.isprintable() else " " for char in str(text))
+    return safe.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("[", "\\[")
