@@ -209,9 +209,7 @@ def _eval(options: argparse.Namespace) -> int:
     print(f"{out}/episodes.jsonl, {out}/summary.json")
     void = sum(entry["n_void"] for entry in summary["entries"].values())
     if void:
-        print(
-            f"agentenvs: {void} episodes are void after failures; delete {out}/episodes.jsonl to retry", file=sys.stderr
-        )
+        print(f"agentenvs: {void} episodes are void after failures; run the same command to retry", file=sys.stderr)
     return INFRASTRUCTURE if void else OK
 
 
@@ -316,8 +314,16 @@ def _data(options: argparse.Namespace) -> None:
     if options.action == "get":
         if options.name is None:
             raise ConfigError(f"data get: which? {', '.join(datasets.datasets())}")
+        size = datasets.dataset(options.name).size
         with _bar(options.name) as advance:
-            print(datasets.get(options.name, source_dir=options.source, progress=advance))
+            seen: dict[str, int] = {}
+
+            def report(state: datasets.Progress) -> None:
+                seen[state.path] = state.done
+                advance(sum(seen.values()), size)
+
+            place = datasets.get(options.name, source_dir=options.source, progress=report)
+        print(place)
         return
     for name, dataset in datasets.datasets().items():
         place = datasets.find(name)
@@ -332,10 +338,13 @@ def _add_contract(commands: Any) -> None:
 
 
 def _contract(options: argparse.Namespace) -> int:
+    from agentenvs.rollout.job import Job, make_env
     from agentenvs.testing import check_contract
 
+    kwargs = dict(map(_setting, options.settings))
+    make_env(Job(options.id, "", kwargs=kwargs)).close()  # a wrong name or setting is no broken promise
     try:
-        check_contract(options.id, **dict(map(_setting, options.settings)))
+        check_contract(options.id, **kwargs)
     except AssertionError as error:
         print(f"broken: {error}", file=sys.stderr)
         return REFUSED

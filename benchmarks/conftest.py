@@ -45,13 +45,17 @@ def runs_of(config: pytest.Config) -> list[tuple[RunFolder, str]]:
     return found
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    try:
+        config.agentenvs_runs = runs_of(config)  # type: ignore[attr-defined]
+    except AgentEnvsError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "part" not in metafunc.fixturenames:
         return
-    try:
-        runs = runs_of(metafunc.config)
-    except AgentEnvsError as error:
-        raise pytest.UsageError(str(error)) from None
+    runs = metafunc.config.agentenvs_runs  # type: ignore[attr-defined]
     cases = [
         pytest.param((run, part, policy), id=f"{run.suite.name}-{policy}-{part.name}")
         for run, policy in runs
@@ -67,7 +71,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     if hasattr(config, "workerinput") or config.option.collectonly or exitstatus not in (0, 1):
         return
     config.agentenvs_reports = reports = []  # type: ignore[attr-defined]
-    for run, policy in runs_of(config):
+    for run, policy in config.agentenvs_runs:  # type: ignore[attr-defined]
         try:
             summary = run.summary() if run.finished else finish_run(run)
         except AgentEnvsError as error:

@@ -1,6 +1,6 @@
 """`TextEnv`: the base class that does what all environments have in common.
 
-A family gives its rules as a handful of methods (`begin`, `play`, `score_now`, ...). The base parses actions, counts
+A family gives its rules as a handful of methods (`begin`, `play`, `facts`, ...). The base parses actions, counts
 turns, keeps the limit, sums reward components, builds infos, and saves and restores.
 """
 
@@ -24,40 +24,52 @@ from agentenvs.core.task import Task, TaskSource
 from agentenvs.core.tools import ActionError, Call, Grammar, Tool
 
 #: What `reveal` may name, and the info keys that each brings.
-REVEALS = {"expert": ("expert_action", "expert_plan"), "state": ("state_text", "next_state_text"), "gold": ("gold",)}
+REVEALS = {"expert": ("expert_action",), "state": ("state_text", "next_state_text"), "gold": ("gold",)}
 _OPTIONS = ("task", "split", "prefix", "snapshot", "branch", "restart")
 _ACTION_LIMIT = 1_000_000
+_LIMIT = "turn_limit"
+_OUTCOME = ("observation", "rewards", "effective", "end_reason", "kind", "valid", "error_type")
+_KEYS = (
+    *("turn", "is_valid", "is_effective", "tool_result", "reward_components"),
+    *("score", "success", "state_key", "observed"),
+)
 
 
 class Outcome:
-    """What a native action led to; what is not named did not happen.
+    """What a native action led to; what is not named did not happen. Never changed, so equal ones may be shared.
 
-    `rewards` may leave out components that are 0. `end_reason` is given exactly when the episode `terminated`.
+    `rewards` may leave out components that are 0. `end_reason` is given exactly when the episode terminates.
     """
 
-    __slots__ = ("effective", "end_reason", "error_type", "kind", "observation", "rewards", "valid")
+    __slots__ = (*_OUTCOME, "components", "reward")
 
     def __init__(
         self,
         observation: str,
         rewards: Mapping[str, float],
-        *,
-        valid: bool = True,
         effective: bool = False,
         end_reason: str = "",
-        error_type: str = "",
         kind: str = "",
+        valid: bool = True,
+        error_type: str = "",
     ) -> None:
         self.observation = observation
         self.rewards = rewards
-        self.valid = valid
         self.effective = effective
         self.end_reason = end_reason
-        self.error_type = error_type
         self.kind = kind
+        self.valid = valid
+        self.error_type = error_type
+        self.components: dict[str, float] | None = None
+
+    def settle(self, blank: Mapping[str, float]) -> None:
+        """Work out all components and their sum; `blank` has every component at 0."""
+        self.components = {**blank, **self.rewards}
+        self.reward = sum(self.components.values())
 
     def to_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__} | {"rewards": dict(self.rewards)}
+        """The arguments that make an equal outcome."""
+        return {name: getattr(self, name) for name in _OUTCOME}
 
 
 class TextEnv(gym.Env[str, str]):
@@ -109,11 +121,13 @@ class TextEnv(gym.Env[str, str]):
         self.split = split
         self.max_turns = max_turns
         self.grammar = grammar
+        self._spelled = grammar.spelled
         self.render_mode = render_mode
         self.action_space = FreeText()
         self.observation_space = FreeText()
         self._admissible = bool(admissible)
         self._reveal = frozenset(reveal)
+        self._more = bool(admissible or reveal or type(self).more_info is not TextEnv.more_info)
         self._status = "ready"
         self._generator: np.random.Generator | None = None
         self._np_random_seed: int | None = None
@@ -134,25 +148,15 @@ class TextEnv(gym.Env[str, str]):
         """The answer to an action that cannot be read; the state stays as it is."""
         return Outcome(reason, {}, valid=False, error_type="invalid_action")
 
-    def score_now(self) -> float:
-        """The suite's metric in [0, 1] if the episode ended now."""
-        raise NotImplementedError
-
-    def success_now(self) -> bool:
-        """Whether the task counts as solved if the episode ended now."""
+    def facts(self) -> dict[str, Any]:
+        """Four facts of the current state, as fresh JSON data under their info keys: `score`, the suite's metric in
+        [0, 1], and `success`, both as if the episode ended now; `state_key`, equal for equal states whatever the
+        history; `observed`, what the observation says in structured form."""
         raise NotImplementedError
 
     def view(self) -> str:
         """The observation of the current state, without what the last action led to."""
         return self._last.observation
-
-    def observed(self) -> dict[str, Any]:
-        """What the observation says, as fresh JSON data."""
-        raise NotImplementedError
-
-    def state_key(self) -> str:
-        """A text that is equal for equal states, whatever the history."""
-        raise NotImplementedError
 
     def state_text(self) -> str:
         """The true state as text."""
@@ -228,19 +232,22 @@ class TextEnv(gym.Env[str, str]):
         """Play one native action. Any text is accepted; one that cannot be read costs the turn and changes nothing."""
         if self._status != "playing":
             self._refuse()
-        self._before = self.state_text() if "state" in self._reveal else ""
+        if self._more and "state" in self._reveal:
+            self._before = self.state_text()
         self._status = "void"  # until the turn is complete: whatever fails now leaves no half-played episode
-        self._last = outcome = self._outcome(action)
-        self._turn += 1
-        terminated = outcome.end_reason != ""
-        truncated = not terminated and self._turn >= self.max_turns
-        if truncated:
-            outcome.end_reason = "turn_limit"
+        call = self._spelled.get(action) if action.__class__ is str else None
+        self._last = outcome = self._outcome(action) if call is None else self.play(call)
+        self._turn = turn = self._turn + 1
+        terminated = truncated = False
+        if outcome.end_reason:
+            terminated, self._end_reason = True, outcome.end_reason
+        elif turn >= self.max_turns:
+            truncated, self._end_reason = True, _LIMIT
         self._status = "ended" if terminated or truncated else "playing"
         info = self._info()
         if self.render_mode == "human":
             print(outcome.observation)
-        return outcome.observation, sum(info["reward_components"].values()), terminated, truncated, info
+        return outcome.observation, outcome.reward, terminated, truncated, info
 
     def render(self) -> str | None:
         """The current state as text (`ansi`), or printed (`human`)."""
@@ -284,8 +291,7 @@ class TextEnv(gym.Env[str, str]):
 
     def _start(self, seed: int, options: Mapping[str, Any]) -> None:
         branch = self._check_branch(options.get("branch", 0))
-        self._task, self._episode_seed, self._branch = self._choose(seed, options), seed, branch
-        self._turn, self._before = 0, ""
+        self._set_episode(self._choose(seed, options), seed, branch)
         self._last = Outcome(self.begin(self._task), {})
         self._status = "playing"
         for i, action in enumerate(options.get("prefix", ())):
@@ -315,39 +321,39 @@ class TextEnv(gym.Env[str, str]):
         return self.play(call)
 
     def _info(self) -> dict[str, Any]:
-        last, task = self._last, self._task
-        info: dict[str, Any] = {
-            "task_id": task.id,
-            "split": task.split,
-            "preset": self.preset,
-            "turn": self._turn,
-            "is_valid": last.valid,
-            "is_effective": last.effective,
-            "tool_result": {"ok": False, "error_type": last.error_type} if last.error_type else {"ok": True},
-            "observed": self.observed(),
-            "score": self.score_now(),
-            "success": self.success_now(),
-            "reward_components": {**self._no_rewards, **last.rewards},
-            "state_key": self.state_key(),
-            "episode_seed": self._episode_seed,
-        }
+        last = self._last
+        if last.components is None:
+            last.settle(self._no_rewards)
+        info = self._same_info.copy()
+        info["turn"] = self._turn
+        info["is_valid"] = last.valid
+        info["is_effective"] = last.effective
+        info["tool_result"] = {"ok": False, "error_type": last.error_type} if last.error_type else {"ok": True}
+        info["reward_components"] = last.components.copy()
+        info.update(self.facts())
         if last.kind:
             info["action_kind"] = last.kind
-        if last.end_reason:
-            info["end_reason"] = last.end_reason
-        if self._admissible:
-            info["admissible_actions"] = self.admissible_actions()
-        if self._reveal:
-            self._add_reveal(info)
-        if self.extra_info:
-            info.update(self.more_info())
+        if self._end_reason:
+            info["end_reason"] = self._end_reason
+        if self._more:
+            self._add_more(info)
         return info
+
+    def _set_episode(self, task: Task, seed: int, branch: int) -> None:
+        self._task, self._episode_seed, self._branch = task, seed, branch
+        self._turn, self._before, self._end_reason = 0, "", ""
+        constant = {"task_id": task.id, "split": task.split, "preset": self.preset, "episode_seed": seed}
+        self._same_info = {**constant, **dict.fromkeys(_KEYS)}  # in full size, so that copies need not grow
 
     def reset_info(self) -> dict[str, Any]:
         """Info keys that only a fresh episode has; families extend it."""
         return {}
 
-    def _add_reveal(self, info: dict[str, Any]) -> None:
+    def _add_more(self, info: dict[str, Any]) -> None:
+        """The keys that only some settings and families have."""
+        if self._admissible:
+            info["admissible_actions"] = self.admissible_actions()
+        info.update(self.more_info())
         if "expert" in self._reveal and self._status == "playing":
             info["expert_action"] = self.expert_action()
         if "state" in self._reveal:
@@ -366,7 +372,8 @@ class TextEnv(gym.Env[str, str]):
             if name not in _OPTIONS:
                 raise unknown("reset option", name, _OPTIONS)
         for name, friends in (("restart", ()), ("snapshot", ("branch",))):
-            if options.get(name) and (others := set(options) - {name, *friends}):
+            given = options.get(name, False) not in (False, None)
+            if given and (others := set(options) - {name, *friends}):
                 raise ConfigError(f"reset: the option {name!r} does not go with {min(others)!r}; leave one out")
         prefix = options.get("prefix", [])
         if not isinstance(prefix, (list, tuple)) or not all(isinstance(action, str) for action in prefix):
@@ -384,7 +391,7 @@ class TextEnv(gym.Env[str, str]):
             raise EpisodeOver("step() before reset(); call reset() first")
         if self._status == "void":
             raise InfrastructureError("the episode is void after a failure of ours; call reset()")
-        raise EpisodeOver(f"the episode is over ({self._last.end_reason}); call reset()")
+        raise EpisodeOver(f"the episode is over ({self._end_reason}); call reset()")
 
     # Snapshots ----------------------------------------------------------------------------------------------------
 
@@ -413,7 +420,8 @@ class TextEnv(gym.Env[str, str]):
                 raise SnapshotError(f"snapshot of another {name}: expected {quote(ours, 200)}, got {got}")
         branch = self._check_branch(entry["branch"] if branch is None else branch)
         turn, late = entry["turn"], entry["turn"] >= self.max_turns
-        if turn > self.max_turns or (late and entry["status"] == "playing"):
+        over = bool(entry["last"]["end_reason"]) or late
+        if turn > self.max_turns or over != (entry["status"] == "ended"):
             raise SnapshotError(f"snapshot: turn {quote(turn)} of {self.max_turns} cannot be {entry['status']}")
         if strange := set(entry["last"]["rewards"]) - set(self.components):
             raise SnapshotError(f"snapshot: no reward component is called {quote(min(strange))}")
@@ -422,7 +430,8 @@ class TextEnv(gym.Env[str, str]):
         except ConfigError as error:
             raise SnapshotError(f"snapshot: {error}") from error
         self.load(task, entry["state"])
-        self._task, self._episode_seed, self._turn = task, entry["seed"], entry["turn"]
-        self._branch, self._before = branch, entry["before"]
+        self._set_episode(task, entry["seed"], branch)
+        self._turn, self._before = turn, entry["before"] if "state" in self._reveal else ""
         self._last = Outcome(**copy.deepcopy(entry["last"]))
         self._status = entry["status"]
+        self._end_reason = "" if self._status == "playing" else self._last.end_reason or _LIMIT

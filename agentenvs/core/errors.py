@@ -6,10 +6,21 @@ A model's bad action is not an error: the environment answers it with a sentence
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 
 class AgentEnvsError(Exception):
     """Base of all errors of this package; the command line prints its text without a traceback."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuilt, (type(self), self.args, self.__dict__)
+
+
+def _rebuilt(kind: type[AgentEnvsError], args: tuple[Any, ...], state: dict[str, Any]) -> AgentEnvsError:
+    """A pickled error, whatever arguments its class takes."""
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 class ConfigError(AgentEnvsError, ValueError):
@@ -62,7 +73,7 @@ def unknown(kind: str, name: object, known: Iterable[str], *, see: str = "") -> 
 
     names = sorted(known)
     text = quote(name)
-    nearest = difflib.get_close_matches(str(name)[:200], names, n=1, cutoff=0.5)
+    nearest = difflib.get_close_matches(name[:200] if isinstance(name, str) else text, names, n=1, cutoff=0.5)
     if nearest:
         hint = f"did you mean {nearest[0]!r}?"
     elif names:

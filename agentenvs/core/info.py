@@ -54,7 +54,10 @@ _PRIVATE = frozenset(name for name, key in SCHEMA.items() if key.access != "publ
 
 def public(info: Mapping[str, Any], private: frozenset[str] = frozenset()) -> dict[str, Any]:
     """The part of `info` that may enter a prompt; `private` names the keys of a family that may not."""
-    return {name: value for name, value in info.items() if name not in _PRIVATE and name not in private}
+    shown = {name: value for name, value in info.items() if name not in _PRIVATE and name not in private}
+    if "calls" in shown:  # a call's reward is as private as the reward
+        shown["calls"] = [{name: call[name] for name in call if name != "reward"} for call in shown["calls"]]
+    return shown
 
 
 def violations(info: Mapping[str, Any], extra: Mapping[str, Key] | None = None) -> list[str]:
@@ -83,6 +86,9 @@ def is_json(value: Any) -> bool:
     return type(value) in (str, int, bool)
 
 
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
+
+
 def canonical(value: Any) -> str:
     """The one JSON text of a value: sorted keys, no blanks, ASCII only. Digests are taken over it."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _encode(value)

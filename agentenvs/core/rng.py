@@ -11,11 +11,10 @@ from __future__ import annotations
 import json
 from collections.abc import MutableSequence, Sequence
 from hashlib import blake2b
-from struct import Struct
 from typing import TypeVar
 
 T = TypeVar("T")
-_WORDS = Struct("<16I")
+_encode = json.JSONEncoder(separators=(",", ":")).encode  # made once: json.dumps would make one a call
 _INVERSE_2_53 = 2.0**-53
 
 
@@ -26,33 +25,40 @@ class Stream:
     None. A stream is cheap (about 1 µs) and holds no global state; make a new one for every purpose.
     """
 
-    __slots__ = ("_at", "_block", "_prefix", "_words")
+    __slots__ = ("_at", "_block", "_buffer", "_prefix")
 
     def __init__(self, *key: str | int | None) -> None:
-        self._prefix = blake2b(json.dumps(key, separators=(",", ":")).encode("ascii") + b"\0")
+        self._prefix = blake2b(_encode(key).encode("ascii") + b"\0")
         self._block = 0
-        self._words: tuple[int, ...] = ()
-        self._at = 16
+        self._buffer = b""
+        self._at = 0  # bytes of the buffer that were used, a multiple of 4
+
+    def _refill(self, size: int) -> None:
+        """Have at least `size` unused bytes in the buffer."""
+        rest = self._buffer[self._at :]
+        while len(rest) < size:
+            digest = self._prefix.copy()
+            digest.update(self._block.to_bytes(8, "little"))
+            rest += digest.digest()
+            self._block += 1
+        self._buffer, self._at = rest, 0
 
     def word(self) -> int:
         """The next 32 bits, as an integer in [0, 2**32)."""
-        if self._at == 16:
-            digest = self._prefix.copy()
-            digest.update(self._block.to_bytes(8, "little"))
-            self._words = _WORDS.unpack(digest.digest())
-            self._block += 1
-            self._at = 0
-        word = self._words[self._at]
-        self._at += 1
-        return word
+        end = self._at + 4
+        if end > len(self._buffer):
+            self._refill(4)
+            end = 4
+        self._at = end
+        return int.from_bytes(self._buffer[end - 4 : end], "little")
 
     def bits(self, count: int) -> int:
         """The next `count` random bits, as a non-negative integer; each started word is used up."""
-        value, have = 0, 0
-        while have < count:
-            value |= self.word() << have
-            have += 32
-        return value & ((1 << count) - 1)
+        size = (count + 31) // 32 * 4
+        if self._at + size > len(self._buffer):
+            self._refill(size)
+        self._at = end = self._at + size
+        return int.from_bytes(self._buffer[end - size : end], "little") & ((1 << count) - 1)
 
     def below(self, n: int) -> int:
         """A uniform integer in [0, n), without bias (multiply and reject, Lemire 2019, on 32-bit words)."""

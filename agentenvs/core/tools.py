@@ -172,6 +172,8 @@ class Grammar:
             raise ConfigError(f"grammar: a tool is given twice in {', '.join(tool.name for tool in tools)}")
         self._fold = str.casefold if ignore_case else str
         self._table: dict[str, Call] = {}
+        #: Spelled-out actions and their calls: a quicker way to what `parse` gives for them.
+        self.spelled: Mapping[str, Call] = self._table
         self._spelled: set[str] = set()
         self._patterns: list[tuple[list[str], Tool]] = []
         for tool in self.tools.values():
@@ -204,7 +206,11 @@ class Grammar:
             raise ActionError(f"Unknown tool {quote(call.tool)}. Known: {', '.join(self.tools)}.")
         tool.check(call.arguments)
         text = _write(tool, call.arguments)
-        if self.parse(text) != call:
+        try:
+            read = self.parse(text)
+        except ActionError:
+            read = None
+        if read != call:
             raise ActionError(f"{tool.name} cannot be written with the arguments {quote(dict(call.arguments))}.")
         return text
 

@@ -19,10 +19,10 @@ from agentenvs.core.errors import ConfigError, quote
 from agentenvs.evaluation.suite import Suite, load_suite
 from agentenvs.evaluation.summary import summarise
 from agentenvs.policies.resolve import as_policy, name_of, needs_of
-from agentenvs.rollout.collect import collect
+from agentenvs.rollout.collect import check_backend, collect
 from agentenvs.rollout.job import Job
 from agentenvs.rollout.programs import Program, play
-from agentenvs.rollout.trajectory import Trajectory, read, recover
+from agentenvs.rollout.trajectory import Trajectory, append, read, recover
 
 PART_SIZE = 100
 Progress = Callable[[str, int, int], None]
@@ -62,9 +62,13 @@ def evaluate(
     """
     suite = suite if isinstance(suite, Suite) else load_suite(suite)
     policy = as_policy(policy)
+    check_backend(backend, num_envs)
     run = open_run(suite, policy, Path(out), episodes=episodes, seed=seed)
     if run.finished:
-        return run.summary()
+        summary = run.summary()
+        if not any(entry["n_void"] for entry in summary["entries"].values()):
+            return summary
+        reopen(run)
     done, total = 0, sum(len(part.jobs) for part in run.parts)
     for part in run.parts:
         for _ in play_part(run, part, policy, backend=backend, num_envs=num_envs, program=program, keep=keep):
@@ -106,6 +110,7 @@ def open_run(suite: Suite, policy: Any, out: Path, *, episodes: int | None, seed
     if episodes is not None and episodes < 1:
         raise ConfigError(f"episodes: expected at least 1, got {episodes}")
     check_fair(policy)
+    parts = tuple(cut(suite, seed, episodes))
     settings = {
         "suite": suite.name,
         "suite_version": suite.version,
@@ -124,7 +129,7 @@ def open_run(suite: Suite, policy: Any, out: Path, *, episodes: int | None, seed
         if strange := [file.name for file in out.iterdir() if not file.name.startswith("run.json")]:
             raise ConfigError(f"{out} holds no run, but {strange[0]!r}; choose another --out")
         write_json(record, settings)
-    return RunFolder(out, suite, settings, tuple(cut(suite, seed, episodes)))
+    return RunFolder(out, suite, settings, parts)
 
 
 def folder_name(suite: Suite, policy: Any) -> str:
@@ -182,6 +187,16 @@ def finish_run(run: RunFolder) -> dict[str, Any]:
     summary = run.summary()
     shutil.rmtree(run.out / "parts", ignore_errors=True)
     return summary
+
+
+def reopen(run: RunFolder) -> None:
+    """Take a finished run apart again, so that its void episodes are played once more."""
+    of_part = {job.key: part for part in run.parts for job in part.jobs}
+    for trajectory in read(run.episodes):
+        file = run.part_file(of_part[trajectory.origin])
+        file.parent.mkdir(exist_ok=True)
+        append(file, [trajectory])
+    run.episodes.unlink()
 
 
 def check_fair(policy: Any) -> None:

@@ -6,9 +6,11 @@ limits on their size, so that a path cannot climb and an archive cannot expand w
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,6 +95,16 @@ def _archive(path: Path) -> zipfile.ZipFile:
         raise VerificationError("unreadable", f"{path.name} is no zip archive: {error}") from None
 
 
+@contextlib.contextmanager
+def _member(archive: zipfile.ZipFile, name: str) -> Iterator[IO[bytes]]:
+    """A member to read from; whatever a damaged archive raises says that it is unreadable."""
+    try:
+        with archive.open(name) as stream:
+            yield stream
+    except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise VerificationError("unreadable", f"{name}: {error}") from None
+
+
 def _check_members(archive: zipfile.ZipFile) -> None:
     names = [member.filename for member in archive.infolist()]
     for name in names:
@@ -122,11 +134,8 @@ def _json(archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
 def _read(archive: zipfile.ZipFile, name: str) -> bytes:
     if archive.getinfo(name).file_size > MAX_SMALL:
         raise VerificationError("too_large", f"{name} has more than {MAX_SMALL} bytes")
-    try:
-        with archive.open(name) as stream:
-            content = stream.read(MAX_SMALL + 1)
-    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
-        raise VerificationError("unreadable", f"{name}: {error}") from None
+    with _member(archive, name) as stream:
+        content = stream.read(MAX_SMALL + 1)
     if len(content) > MAX_SMALL:
         raise VerificationError("too_large", f"{name} has more than {MAX_SMALL} bytes")
     return content
@@ -140,7 +149,7 @@ def _check_manifest(archive: zipfile.ZipFile, manifest: dict[str, Any]) -> None:
     if not isinstance(hashes, dict) or set(hashes) != set(FILES) - {"manifest.json"}:
         raise VerificationError("bad_record", "manifest.json: expected the sha256 of every other file")
     for name, expected in hashes.items():
-        with archive.open(name) as stream:
+        with _member(archive, name) as stream:
             found = _digest(stream, name)
         if found != expected:
             raise VerificationError("wrong_hash", f"{name}: expected sha256 {quote(expected, 70)}, got {found}")
@@ -149,20 +158,17 @@ def _check_manifest(archive: zipfile.ZipFile, manifest: dict[str, Any]) -> None:
 def _digest(stream: IO[bytes], name: str) -> str:
     """The sha256 of a member; the declared size may lie, so bytes are counted as they come."""
     total, count = hashlib.sha256(), 0
-    try:
-        while piece := stream.read(1 << 20):
-            count += len(piece)
-            if count > MAX_TOTAL:
-                raise VerificationError("too_large", f"{name} has more than {MAX_TOTAL} bytes")
-            total.update(piece)
-    except (OSError, zipfile.BadZipFile, RuntimeError, EOFError) as error:
-        raise VerificationError("unreadable", f"{name}: {error}") from None
+    while piece := stream.read(1 << 20):
+        count += len(piece)
+        if count > MAX_TOTAL:
+            raise VerificationError("too_large", f"{name} has more than {MAX_TOTAL} bytes")
+        total.update(piece)
     return total.hexdigest()
 
 
 def _lines(path: Path) -> Iterator[bytes]:
     """The lines of the episodes, never more than `MAX_LINE` bytes of them in memory."""
-    with _archive(path) as archive, archive.open("episodes.jsonl") as stream:
+    with _archive(path) as archive, _member(archive, "episodes.jsonl") as stream:
         while line := stream.readline(MAX_LINE + 1):
             if len(line) > MAX_LINE:
                 raise VerificationError("too_large", f"an episode has more than {MAX_LINE} bytes")

@@ -7,6 +7,7 @@ depends on the other episodes, so trajectories are the same for any number of li
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import queue
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
@@ -24,6 +25,7 @@ from agentenvs.rollout.programs import Program, play
 from agentenvs.rollout.trajectory import Trajectory
 
 BACKENDS = ("sync", "process")
+_AHEAD = 64  # trajectories that may wait to be taken before the play pauses
 Fold = Callable[[Any, Sequence[Trajectory]], Any]
 
 
@@ -60,9 +62,7 @@ def collect(
     Closing the iterator (or Ctrl-C) cancels what is in play. A failure of a policy or of ours makes the episodes
     concerned void and the run goes on; an error in a program or a policy's code is raised.
     """
-    if backend not in BACKENDS:
-        raise unknown("back-end", backend, BACKENDS)
-    _check_num_envs(num_envs)
+    check_backend(backend, num_envs)
     cast = Cast(policies)
     run = Run(seed, tuple(keep), cast.needs, Pool())
     plan = Plan(_jobs(env_id, jobs), out=out, ordered=ordered, fold=fold, memory=memory)
@@ -90,15 +90,19 @@ async def acollect(
     memory: Any = None,
 ) -> AsyncIterator[Trajectory]:
     """`collect` for code that runs in an event loop."""
-    _check_num_envs(num_envs)
+    check_backend("sync", num_envs)
     cast = Cast(policies)
     run = Run(seed, tuple(keep), cast.needs, Pool())
     plan = Plan(_jobs(env_id, jobs), out=out, ordered=ordered, fold=fold, memory=memory)
-    async for trajectory in _collect_async(plan, cast, run, program, num_envs):
-        yield trajectory
+    async with contextlib.aclosing(_collect_async(plan, cast, run, program, num_envs)) as source:
+        async for trajectory in source:
+            yield trajectory
 
 
-def _check_num_envs(num_envs: int) -> None:
+def check_backend(backend: str, num_envs: int) -> None:
+    """Raise `ConfigError` for a back-end that does not exist or a number of episodes that cannot be."""
+    if backend not in BACKENDS:
+        raise unknown("back-end", backend, BACKENDS)
     if num_envs < 1:
         raise ConfigError(f"num_envs: expected at least 1, got {num_envs}")
 
@@ -151,26 +155,29 @@ def answer_all(cast: Cast, asked: Sequence[tuple[Any, int]]) -> None:
         one.advance()
 
 
-def answers(policy: Any, turns: Sequence[Turn]) -> list[Reply] | InfrastructureError:
-    """The policy's replies, or the failure that kept it from giving them."""
+def answers(policy: Any, turns: Sequence[Turn]) -> list[Reply | InfrastructureError]:
+    """The policy's replies. A failure that it raises hits the whole batch, one that it returns the turn in question."""
     if not turns:
         return []
     try:
-        replies = [as_reply(reply) for reply in policy.act(turns)]
+        found = policy.act(turns)
     except InfrastructureError as error:
-        return error
+        return [error] * len(turns)
+    if isinstance(found, str) or not isinstance(found, Iterable):
+        raise ConfigError(f"{name_of(policy)}: expected a list of {len(turns)} replies, got {type(found).__name__}")
+    replies = [reply if isinstance(reply, InfrastructureError) else as_reply(reply) for reply in found]
     if len(replies) != len(turns):
         raise ConfigError(f"{name_of(policy)}: expected {len(turns)} replies, got {len(replies)}")
     return replies
 
 
-def deliver(batch: Sequence[tuple[Any, int]], replies: list[Reply] | InfrastructureError) -> None:
-    """Hand replies, or the failure, to the programs that asked."""
-    for at, (one, i) in enumerate(batch):
-        if isinstance(replies, InfrastructureError):
-            one.failed = replies
+def deliver(batch: Sequence[tuple[Any, int]], replies: Sequence[Reply | InfrastructureError]) -> None:
+    """Hand replies and failures to the programs that asked."""
+    for (one, i), reply in zip(batch, replies, strict=True):
+        if isinstance(reply, InfrastructureError):
+            one.failed = one.failed or reply
         else:
-            one.replies[i] = replies[at]
+            one.replies[i] = reply
 
 
 # In an event loop, policies that take their time --------------------------------------------------------------------
@@ -232,24 +239,25 @@ async def _fly(one: Live, cast: Cast, gates: dict[int, asyncio.Semaphore]) -> No
             if is_async(policy):
                 one.replies[i] = as_reply(await policy.reply(one.turns[i]))
                 return
-            replies = await asyncio.to_thread(answers, policy, [one.turns[i]])
-            if isinstance(replies, InfrastructureError):
-                raise replies
-            one.replies[i] = replies[0]
+            [reply] = await asyncio.to_thread(answers, policy, [one.turns[i]])
+            if isinstance(reply, InfrastructureError):
+                raise reply
+            one.replies[i] = reply
 
     try:
         async with asyncio.TaskGroup() as group:
             for i in range(len(one.turns)):
                 group.create_task(answer(i))
     except BaseExceptionGroup as errors:
-        if not isinstance(errors.exceptions[0], InfrastructureError):
-            raise errors.exceptions[0] from None
-        one.failed = errors.exceptions[0]
+        for error in errors.exceptions:
+            if not isinstance(error, InfrastructureError):
+                raise error from None
+            one.failed = error
 
 
 def _in_thread(make: Callable[[], AsyncIterator[Trajectory]]) -> Iterator[Trajectory]:
     """An asynchronous iterator driven by an event loop of its own, so that it works inside a running loop too."""
-    results: queue.Queue[Any] = queue.Queue(maxsize=64)
+    results: queue.SimpleQueue[Any] = queue.SimpleQueue()  # `put` never waits, so the thread can always end
     stop = threading.Event()
     end = object()
 
@@ -257,14 +265,9 @@ def _in_thread(make: Callable[[], AsyncIterator[Trajectory]]) -> Iterator[Trajec
         source = make()
         try:
             async for trajectory in source:
-                while not stop.is_set():
-                    try:
-                        results.put_nowait(trajectory)
-                        break
-                    except queue.Full:
-                        await asyncio.sleep(0.01)
-                if stop.is_set():
-                    break
+                results.put(trajectory)
+                while results.qsize() > _AHEAD and not stop.is_set():
+                    await asyncio.sleep(0.01)
         finally:
             await source.aclose()  # type: ignore[attr-defined]
 
@@ -272,7 +275,7 @@ def _in_thread(make: Callable[[], AsyncIterator[Trajectory]]) -> Iterator[Trajec
         task = asyncio.create_task(drive())
         while not task.done():
             await asyncio.wait([task], timeout=0.1)
-            if stop.is_set():
+            if stop.is_set() and not task.cancelling():
                 task.cancel()
         await asyncio.gather(task)
 

@@ -247,7 +247,9 @@ class Episode:
 
     def _decide(self, turn: Turn, reply: Reply, text: str, step: int | None) -> None:
         if (turn.agent, turn.number) not in self._asked_at:
-            raise ConfigError(f"turn {turn.number} of {turn.agent!r} is answered twice, or was not asked by this episode")
+            raise ConfigError(
+                f"turn {turn.number} of {turn.agent!r} is answered twice, or was not asked by this episode"
+            )
         seen, past = self._asked_at.pop((turn.agent, turn.number))
         shown = self._steps[seen - 1].observation if seen else self._first[0]
         if not all(map(math.isfinite, reply.logprobs or ())):
@@ -318,6 +320,8 @@ class Episode:
 
     def finish(self, end_reason: str = "") -> Trajectory:
         """Close the episode and return its record. `end_reason` names a reason that is not the environment's own."""
+        if self.env is _FINISHED:
+            raise ConfigError("this episode is finished; it has one record only")
         void = end_reason == "void"
         reason = end_reason or self.info.get("end_reason", "policy_budget")
         tokens = [decision.usage for decision in self._decisions]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -81,7 +82,9 @@ class Plan:
 
     def memory(self, job: Job) -> Any:
         """The fold over the finished jobs of the job's chain."""
-        return self._memories.get(job.chain, self._memory) if job.chain else self._memory
+        if job.chain and job.chain not in self._memories:  # a copy each: a fold may change its memory in place
+            self._memories[job.chain] = copy.deepcopy(self._memory)
+        return self._memories[job.chain] if job.chain else self._memory
 
     def finish(self, job: Job, trajectories: list[Trajectory]) -> None:
         """Record the trajectories of a job."""

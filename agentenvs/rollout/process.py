@@ -10,7 +10,10 @@ import asyncio
 import contextlib
 import multiprocessing
 import os
+import queue
+import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -37,6 +40,7 @@ class _Worker:
         self.process.start()
         theirs.close()
         self.live: dict[str, _Remote] = {}
+        self.started = False
 
     def stop(self) -> None:
         self.pipe.close()
@@ -50,7 +54,7 @@ class _Remote:
     """A program that runs in a worker; the scheduler sees it as it sees a `Live`."""
 
     def __init__(self, worker: _Worker, job: Job, memory: Any) -> None:
-        self.worker, self.job = worker, job
+        self.worker, self.job, self.key = worker, job, job.key
         self.turns: list[Turn] = []
         self.replies: list[Reply | None] = []
         self.failed: InfrastructureError | None = None
@@ -110,15 +114,23 @@ def _receive(team: list[_Worker], program: Program, run: Run) -> list[_Remote]:
         try:
             while pipe.poll():  # type: ignore[union-attr]
                 kind, key, content = pipe.recv()  # type: ignore[union-attr]
+                worker.started = True
                 if kind == "error":
                     raise content
+                if kind == "started":
+                    continue
                 one = worker.live[key]
                 one.arrived(kind, content)
                 arrived.append(one)
                 if one.done:
                     del worker.live[key]
         except (EOFError, OSError):
-            arrived += _bury(worker)
+            if not worker.started:
+                raise ConfigError(
+                    "a worker process could not start (its own message stands above); the program must be a function "
+                    'of a module that can be imported, and a script needs: if __name__ == "__main__":'
+                ) from None
+            arrived = [one for one in arrived if one.key not in worker.live] + _bury(worker)
             team[place] = _Worker(program, run)
     return arrived
 
@@ -145,14 +157,18 @@ class _AtOnce:
         return cast.map(lambda policy: cls(policy) if is_async(policy) else policy)
 
     def act(self, turns: Sequence[Turn]) -> list[Any]:
-        return asyncio.run(self._all(turns))
+        with ThreadPoolExecutor(1) as thread:  # a loop may be running in this thread
+            return thread.submit(lambda: asyncio.run(self._all(turns))).result()
 
     async def _all(self, turns: Sequence[Turn]) -> list[Any]:
         gate = asyncio.Semaphore(getattr(self.policy, "concurrency", None) or 16)
 
         async def one(turn: Turn) -> Any:
             async with gate:
-                return await self.policy.reply(turn)
+                try:
+                    return await self.policy.reply(turn)
+                except InfrastructureError as error:
+                    return error
 
         try:
             return await asyncio.gather(*map(one, turns))
@@ -168,9 +184,12 @@ def _work(pipe: Connection, program: Program, seed: int, keep: tuple[str, ...], 
     """Run programs until the pipe closes."""
     run = Run(seed, keep, needs, Pool())
     live: dict[str, Live] = {}
+    inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(pipe, inbox), daemon=True).start()
     try:
-        while True:
-            kind, *rest = pipe.recv()
+        pipe.send(("started", "", None))
+        while (message := inbox.get()) is not None:
+            kind, *rest = message
             if kind == "job":
                 job, memory = rest
                 live[job.key] = start(program, job, run, memory)
@@ -184,14 +203,24 @@ def _work(pipe: Connection, program: Program, seed: int, keep: tuple[str, ...], 
                 one.replies = content
             one.advance()
             _report(pipe, live, key)
-    except (EOFError, KeyboardInterrupt, BrokenPipeError):
+    except (KeyboardInterrupt, BrokenPipeError):
         pass
     except Exception as error:
-        pipe.send(("error", "", _sendable(error)))
+        with contextlib.suppress(OSError):
+            pipe.send(("error", "", _sendable(error)))
     finally:
         for one in live.values():
             one.close()
         run.pool.close()
+
+
+def _read(pipe: Connection, inbox: queue.SimpleQueue[Any]) -> None:
+    """Take messages off the pipe at once: were they left in it, both ends could wait for the other to read."""
+    try:
+        while True:
+            inbox.put(pipe.recv())
+    except (EOFError, OSError):
+        inbox.put(None)
 
 
 def _report(pipe: Connection, live: dict[str, Live], key: str) -> None:

@@ -54,8 +54,8 @@ class Decision:
     number: int
     seed: int
     seen: int
-    step: int | None
     text: str
+    step: int | None = None
     calls: list[str] = field(default_factory=list)
     past: int = 0
     menu: list[str] = field(default_factory=list)
@@ -222,7 +222,7 @@ def _slim(record: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in record.items() if value is not None and (value or name in _ALWAYS)}
 
 
-_ALWAYS = frozenset(f.name for f in fields(Step) if f.name not in ("natives", "restore")) | {
+_ALWAYS = frozenset(f.name for f in fields(Step) if f.name != "natives") | {
     *("agent", "role", "number", "seed", "seen", "step", "text"),
 }
 
@@ -285,7 +285,9 @@ def recover(path: Path) -> tuple[dict[str, list[Trajectory]], int]:
             one, first = open_parts[-1], open_parts[0]
             if (one.origin, one.part, one.parts) != (first.origin, len(open_parts) - 1, first.parts):
                 expected = f"part {len(open_parts) - 1} of the job {quote(first.origin)}"
-                raise DataError(str(path), f"line {number}", expected=expected, found=f"part {one.part} of {one.origin}")
+                raise DataError(
+                    str(path), f"line {number}", expected=expected, found=f"part {one.part} of {one.origin}"
+                )
             if len(open_parts) == open_parts[0].parts:
                 done[open_parts[0].origin] = open_parts
                 open_parts, good = [], at

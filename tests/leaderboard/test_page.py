@@ -6,7 +6,6 @@ import dataclasses
 import itertools
 import json
 import math
-import shutil
 from base64 import b64encode
 from hashlib import sha256
 from html.parser import HTMLParser
@@ -331,26 +330,6 @@ def test_unusable_rows_are_refused_by_name(bad, message):
 
 
 # A real browser
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not (binary and driver):
-        pytest.skip("needs chromium and chromedriver on the PATH (Debian: apt install chromium chromium-driver)")
-    webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium: pip install selenium")
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = binary
-    flags = "headless=new no-sandbox disable-gpu disable-dev-shm-usage disable-background-networking"
-    for flag in (flags + " disable-component-update disable-sync no-first-run window-size=1280,900").split():
-        options.add_argument(f"--{flag}")
-    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    chrome = webdriver.Chrome(options=options, service=Service(driver))
-    yield chrome
-    chrome.quit()
 
 
 class Visitor:

@@ -17,7 +17,7 @@ from agentenvs.envs.sokoban.expert import Expert, idle
 from agentenvs.envs.sokoban.presets import PRESETS, Preset, effect, instructions, vocabulary
 from agentenvs.envs.sokoban.reward import COMPONENTS, IDLE, reward
 from agentenvs.envs.sokoban.tasks import given, make_source
-from agentenvs.envs.sokoban.text import Board
+from agentenvs.envs.sokoban.text import Board, check
 
 _RULES = tuple(field.name for field in fields(Preset) if field.name not in ("revision", "protocol", "max_turns"))
 
@@ -78,6 +78,7 @@ class SokobanEnv(TextEnv):
         self.source = make_source(self.rules, data_dir=data_dir, path=path, level=level)
         if split == "train" and split not in self.source.splits:
             split = self.source.splits[0]
+        check(self.rules.observation, self.rules.symbols, self.rules.layout)
         self._board_style = {"form": self.rules.observation, "symbols": self.rules.symbols, "layout": self.rules.layout}
         self.instructions = instructions(self.rules)
         action = Parameter("action", "enum", "what to do", choices=tuple(self.rules.actions))
@@ -111,7 +112,6 @@ class SokobanEnv(TextEnv):
     def _set(self, task: Task, player: int, boxes: int) -> None:
         self._level = level = task.data
         self._board = Board(level, **self._board_style)
-        self._targets = [[target // level.cols, target % level.cols] for target in self._board.targets]
         self._expert = Expert(level)
         self._name = self._board.identity()
         self._put(player, boxes)
@@ -119,22 +119,22 @@ class SokobanEnv(TextEnv):
     def _put(self, player: int, boxes: int) -> None:
         self._player, self._boxes, self._cells = player, boxes, cells(boxes)
         self._won = solved(self._level, boxes)
+        self._key = f"{self._name}:{boxes:x}:"
 
     def play(self, call: Call) -> Outcome:
         direction, may_push = self._effects[call.arguments["action"]]
-        level, before = self._level, self._boxes
-        if direction is None:
-            return Outcome(self.view(), IDLE, kind="commit")
-        player, boxes = move(level, self._player, before, direction)
+        before, level, tell = self._boxes, self._level, self._board.tell
+        player, boxes = (
+            move(level, self._player, before, direction) if direction is not None else (self._player, before)
+        )
         if boxes == before:
-            effective = player != self._player
-            self._player = player
-            return Outcome(self.view(), IDLE, effective=effective, kind="commit")
+            effective, self._player = player != self._player, player
+            return Outcome(tell(player, self._cells), IDLE, effective, "", "commit")
         if not may_push:
-            return Outcome(self.view(), IDLE, kind="commit")
+            return Outcome(tell(self._player, self._cells), IDLE, False, "", "commit")
         self._put(player, boxes)
         rewards = reward(on_goal(level, boxes) - on_goal(level, before), self._won)
-        return Outcome(self.view(), rewards, effective=True, end_reason="solved" if self._won else "", kind="commit")
+        return Outcome(tell(player, self._cells), rewards, True, "solved" if self._won else "", "commit")
 
     def reject(self, reason: str) -> Outcome:
         text = f"{reason}\n{self.view()}" if self.rules.complaints else self.view()
@@ -145,23 +145,22 @@ class SokobanEnv(TextEnv):
 
     state_text = view
 
-    def observed(self) -> dict[str, Any]:
-        cols = self._level.cols
+    def facts(self) -> dict[str, Any]:
+        """In `observed` cells are numbered row by row, `row * cols + col`; `walls` has a string a row."""
+        level, board, won = self._level, self._board, self._won
         return {
-            "walls": self._board.walls.copy(),
-            "targets": [target.copy() for target in self._targets],
-            "boxes": [[b // cols, b % cols] for b in self._cells],
-            "player": [self._player // cols, self._player % cols],
+            "score": 1.0 if won else 0.0,
+            "success": won,
+            "state_key": self._key + str(self._player),
+            "observed": {
+                "rows": level.rows,
+                "cols": level.cols,
+                "walls": board.walls.copy(),
+                "targets": board.targets.copy(),
+                "boxes": self._cells.copy(),
+                "player": self._player,
+            },
         }
-
-    def score_now(self) -> float:
-        return 1.0 if self._won else 0.0
-
-    def success_now(self) -> bool:
-        return self._won
-
-    def state_key(self) -> str:
-        return f"{self._name}:{self._player}:{self._boxes:x}"
 
     def admissible_actions(self) -> list[str]:
         return list(self.rules.actions)
@@ -210,6 +209,8 @@ def _replaced(preset: Preset, rules: Mapping[str, Any]) -> Preset:
                 "Sokoban option", name, (*_RULES, "preset", "split", "max_turns", "data_dir", "path", "level")
             )
     changed = {name: tuple(value) if isinstance(value, list) else value for name, value in rules.items()}
+    if preset is PRESETS["tiny"] and changed.get("difficulty") == 3:
+        changed = {"rows": 6, "cols": 6, **changed}  # no 5x5 room takes three pushes
     made = replace(preset, **changed)
     for name, kind in (("rows", int), ("cols", int), ("boxes", int), ("search_depth", int), ("levels", str)):
         value = getattr(made, name)

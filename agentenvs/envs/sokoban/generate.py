@@ -17,12 +17,13 @@ the push-optimal plan, as 10% / median / 90% / most:
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from agentenvs.core.errors import ConfigError
 from agentenvs.core.rng import Stream
 from agentenvs.envs.sokoban.engine import Level
-from agentenvs.envs.sokoban.reverse import ALL_OFF, NOTHING, Start, exact_start, random_start
-from agentenvs.envs.sokoban.rooms import byte_stream, carve, room, spot
+from agentenvs.envs.sokoban.reverse import ALL_OFF, NOTHING, exact_start, random_start
+from agentenvs.envs.sokoban.rooms import Room, byte_stream, carve, room, spot
 from agentenvs.envs.sokoban.solver import lower_bound
 
 MAX_SIDE = 64
@@ -50,11 +51,8 @@ def generate(
     a box). The level is a pure function of the stream and the arguments. Raises `ConfigError` if no level of this
     size exists, or if none is found in `MAX_TRIES` layouts.
     """
-    check_size(rows, cols, boxes)
-    tables = room(rows, cols)
+    tables, least = _size(rows, cols, boxes)
     draw = byte_stream(stream)
-    # room to turn around each box, but some wall too: a split by layouts needs more than one of them
-    least = max(boxes + 2, min(4 * boxes + 1, len(tables.spots) * 7 // 8))
     if pulls is None:
         pulls = 3 + 3 * boxes
     for tries in range(1, MAX_TRIES + 1):
@@ -72,7 +70,8 @@ def generate(
                 if best.score >= ALL_OFF:
                     break
         if best.score:
-            level = _level(rows, cols, tables.full ^ free, best, spot(tables, best.walk, draw))
+            player = spot(tables, best.walk, draw)
+            level = Level(rows, cols, tables.full ^ free, best.goals, best.boxes, player)
             if difficulty is None or boxes == 1 or lower_bound(level, level.boxes) >= difficulty:
                 return level, tries
     wish = f" and at least {difficulty} pushes" if difficulty else ""
@@ -82,8 +81,13 @@ def generate(
     )
 
 
-def _level(rows: int, cols: int, walls: int, start: Start, player: int) -> Level:
-    return Level(rows, cols, walls, start.goals, start.boxes, player)
+@lru_cache(maxsize=64)
+def _size(rows: int, cols: int, boxes: int) -> tuple[Room, int]:
+    """The tables of a size that was checked, and how many floor cells its rooms have at least."""
+    check_size(rows, cols, boxes)
+    tables = room(rows, cols)
+    # room to turn around each box, but some wall too: a split by layouts needs more than one of them
+    return tables, max(boxes + 2, min(4 * boxes + 1, len(tables.spots) * 7 // 8))
 
 
 def check_size(rows: int, cols: int, boxes: int) -> None:

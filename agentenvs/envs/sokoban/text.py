@@ -7,6 +7,7 @@ verl-agent and VAGEN (the tabbed grid).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -43,36 +44,63 @@ def legend(symbols: Symbols) -> str:
     return "\n".join(f"{symbol} {name}" for symbol, name in zip(symbols, names, strict=True))
 
 
-class Board:
-    """Tells the states of one level. `boxes` below are cell indices, ascending."""
+class _Skin(NamedTuple):
+    """An alphabet in a layout, for boards of one size."""
 
-    __slots__ = ("_blank", "_goals", "_shown", "level", "targets", "tell", "walls")
+    symbols: Symbols
+    ground: dict[int, str]  # for str.translate: "1" is wall, "0" floor
+    at: tuple[int, ...]  # where the symbol of each cell stands in the text
+
+
+@lru_cache(maxsize=64)
+def _skin(symbols: str, layout: str, rows: int, cols: int) -> _Skin:
+    (before, after), shown = LAYOUTS[layout], SYMBOLS[symbols]
+    ground = {ord("1"): before + shown.wall + after, ord("0"): before + shown.floor + after}
+    width = len(before) + 1 + len(after)
+    at = tuple(cell * width + len(before) + cell // cols for cell in range(rows * cols))
+    return _Skin(shown, ground, at)
+
+
+class Board:
+    """Tells the states of one level. `boxes` below are cell indices, ascending; a list that is never changed."""
+
+    __slots__ = ("_boxes", "_empty", "_goals", "_skin", "_with_boxes", "level", "targets", "tell", "walls")
 
     def __init__(self, level: Level, *, form: str = "grid", symbols: str = "ragen", layout: str = "joined") -> None:
-        check(form, symbols, layout)
-        self.level, self._goals = level, level.goals
-        self.targets = cells(level.goals)
+        self.level, self._goals, self._skin = level, level.goals, _skin(symbols, layout, level.rows, level.cols)
         #: The state in the form of this board: `tell(player, boxes)`.
         self.tell = {"grid": self.grid, "coord": self.coord, "grid_coord": self.grid_coord, "spa": self.spa}[form]
+        self.targets = cells(level.goals)
         size, cols = level.rows * level.cols, level.cols
         bits = f"{level.walls:0{size}b}"[::-1]
+        rows = [bits[at : at + cols] for at in range(0, size, cols)]
         #: One string a row, `#` for wall and `.` for the rest.
-        self.walls = [bits[at : at + cols].translate(_WALLS) for at in range(0, size, cols)]
-        before, after = LAYOUTS[layout]
-        self._shown = shown = Symbols(*(before + symbol + after for symbol in SYMBOLS[symbols]))
-        self._blank = [shown.wall if bit == "1" else shown.floor for bit in bits]
+        self.walls = [row.translate(_WALLS) for row in rows]
+        self._empty = "\n".join([row.translate(self._skin.ground) for row in rows])
         for target in self.targets:
-            self._blank[target] = shown.target
-        for end in range(cols - 1, size - 1, cols):  # the rim is wall: what moves never overwrites a line break
-            self._blank[end] += "\n"
+            self._empty = self._drawn(self._empty, target, self._skin.symbols.target)
+        self._boxes: Sequence[int] | None = None
+        self._with_boxes = ""
+
+    def _drawn(self, text: str, cell: int, symbol: str) -> str:
+        """The text with another symbol in one cell."""
+        at = self._skin.at[cell]
+        return text[:at] + symbol + text[at + 1 :]
 
     def grid(self, player: int, boxes: Sequence[int]) -> str:
-        """Rows joined by line breaks."""
-        text, goals, shown = self._blank.copy(), self._goals, self._shown
+        """Rows joined by line breaks. Most actions move no box, so the text with the boxes is kept."""
+        symbols, _, at = self._skin
+        if boxes is not self._boxes:
+            self._set_boxes(boxes)
+        text, here = self._with_boxes, at[player]
+        symbol = symbols[6] if self._goals >> player & 1 else symbols[5]  # the player's, by position: looked up often
+        return text[:here] + symbol + text[here + 1 :]
+
+    def _set_boxes(self, boxes: Sequence[int]) -> None:
+        text, symbols = self._empty, self._skin.symbols
         for box in boxes:
-            text[box] = shown.box_on_target if goals >> box & 1 else shown.box
-        text[player] = shown.player_on_target if goals >> player & 1 else shown.player
-        return "".join(text)
+            text = self._drawn(text, box, symbols.box_on_target if self._goals >> box & 1 else symbols.box)
+        self._boxes, self._with_boxes = boxes, text
 
     def coord(self, player: int, boxes: Sequence[int]) -> str:
         """RAGEN's lines of zero-indexed (row, col) pairs; kinds without members are left out, walls are not told."""

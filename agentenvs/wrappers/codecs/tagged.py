@@ -31,7 +31,9 @@ class Tagged:
         self, think: str = "think", action: str = "action", separator: str = "", whole: bool = False, hint: str = ""
     ) -> None:
         if not isinstance(separator, str) or not isinstance(hint, str) or not isinstance(whole, bool):
-            raise TypeError(f"expected text for separator and hint and a bool for whole, got {(separator, hint, whole)}")
+            raise TypeError(
+                f"expected text for separator and hint and a bool for whole, got {(separator, hint, whole)}"
+            )
         for tag in (think or action, action):
             if not _TAG.fullmatch(tag):
                 raise ConfigError(f"tagged codec: expected a tag name of letters, digits and _, got {tag!r}")

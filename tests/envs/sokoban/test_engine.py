@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.envs.sokoban.naive import boxes_of, find_player, step
 
 from agentenvs.core.rng import Stream
 from agentenvs.envs.sokoban.engine import cells, flood, floor, move, on_goal, play, reachable, rim, solved
 from agentenvs.envs.sokoban.generate import generate
 from agentenvs.envs.sokoban.levels import format_level, parse_level
+from tests.envs.sokoban.naive import boxes_of, find_player, step
 
 UP, DOWN, LEFT, RIGHT = range(4)
 CORRIDOR = "########|#@$.$.-#|########"

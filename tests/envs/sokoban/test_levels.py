@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentenvs.core.errors import DataError
@@ -23,10 +23,10 @@ def boxoban(count: int) -> str:
 
 
 def test_every_symbol():
-    level = parse_level("#######\n#@$.* #\n#-_$.$#\n#..$+ #\n#######".replace("+", "."))
+    level = parse_level("#######\n#@$.* #\n#-_$.$#\n#-.$. #\n#######")
     assert (level.rows, level.cols, level.player) == (5, 7, 8)
     assert cells(level.boxes) == [9, 11, 17, 19, 24]
-    assert cells(level.goals) == [10, 11, 18, 22, 23, 25]
+    assert cells(level.goals) == [10, 11, 18, 23, 25]
 
 
 def test_player_on_a_goal():
@@ -69,6 +69,10 @@ def test_sealed_boxes_and_goals_are_kept_and_sealed_floor_is_not():
 def test_an_open_rim_gets_a_ring_of_walls():
     assert format_level(parse_level(" @$.")) == "######\n# @$.#\n######"
     assert format_level(parse_level("####\n#@$.\n####")) == "######\n######\n##@$.#\n######\n######"
+
+
+def test_beyond_a_short_row_of_an_open_level_is_wall():
+    assert format_level(parse_level("-@$.-\n--")) == "#######\n# @$. #\n#  ####\n#######"
 
 
 def test_trailing_floor_of_an_open_level_is_kept_as_dashes():
@@ -169,6 +173,7 @@ def test_a_plain_collection_may_end_with_a_level_of_another_size():
     assert len(parse_levels("; 1\n" + format_level(parse_level(SMALL)) + "\n\n; 2\n####\n#+$#\n####", "f")) == 2
 
 
+@settings(deadline=None)  # the first level of a large size builds its tables
 @given(st.integers(0, 10_000), st.sampled_from([(5, 5, 1), (6, 6, 2), (3, 9, 1), (10, 10, 4), (64, 64, 7)]))
 def test_round_trips(seed: int, shape: tuple[int, int, int]):
     level, _ = generate(Stream("test", "text", seed), *shape)
@@ -193,8 +198,7 @@ def test_only_the_canonical_code_is_decoded(code: str):
 def test_any_text_gives_closed_levels_or_a_data_error(text: str):
     try:
         found = parse_levels(text, "f")
-    except DataError as error:
-        assert str(error).startswith("f")
+    except DataError:
         return
     for level in found:
         edge = rim(level.rows, level.cols)
@@ -210,21 +214,23 @@ def test_official_boxoban_files(official_data):
     counts = {}
     for path in sorted((official_data("sokoban") / "boxoban").rglob("*.txt")):
         found = parse_levels(path.read_text(encoding="utf-8"), path.name)
-        counts[path.parent.name, path.stem] = len(found)
+        counts[path.parent.parent.name, path.parent.name, path.stem] = len(found)
         for level in found:
             assert (level.rows, level.cols) == (10, 10)
             assert level.boxes.bit_count() == level.goals.bit_count() == 4
             assert not level.boxes & level.goals
-    assert counts["hard", "003"] == 332
+    assert counts["boxoban", "hard", "003"] == 332
     assert sum(counts.values()) == 12_332
 
 
 @pytest.mark.official
-@pytest.mark.parametrize(("name", "count"), [("microban_155.xsb", 155), ("microban_II_135.xsb", 135)])
-def test_official_xsb_files(official_data, name: str, count: int):
+@pytest.mark.parametrize(
+    ("name", "count", "expected_sealed"), [("microban_155.xsb", 155, 1), ("microban_II_135.xsb", 135, 0)]
+)
+def test_official_xsb_files(official_data, name: str, count: int, expected_sealed: int):
     found = parse_levels((official_data("sokoban") / "xsb" / name).read_text(encoding="utf-8"), name)
     assert len(found) == count
-    sealed = 0
+    sealed = 0  # levels with boxes or goals that the player cannot reach
     for level in found:
         assert rim(level.rows, level.cols) & ~level.walls == 0
         assert decode_level(encode_level(level)) == level
@@ -232,4 +238,4 @@ def test_official_xsb_files(official_data, name: str, count: int):
         sealed += bool((level.boxes | level.goals) & ~walk)
         outside = floor(level) & ~walk
         assert not outside or (level.boxes | level.goals) & outside
-    assert sealed == (1 if name == "microban_155.xsb" else sealed)
+    assert sealed == expected_sealed
