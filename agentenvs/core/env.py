@@ -17,6 +17,7 @@ from gymnasium.utils import seeding
 
 from agentenvs.core import info as schema
 from agentenvs.core.errors import ConfigError, EpisodeOver, InfrastructureError, SnapshotError, quote, unknown
+from agentenvs.core.outcome import Outcome, Rewards
 from agentenvs.core.rng import Stream
 from agentenvs.core.snapshot import base_entry
 from agentenvs.core.spaces import FreeText
@@ -28,48 +29,10 @@ REVEALS = {"expert": ("expert_action",), "state": ("state_text", "next_state_tex
 _OPTIONS = ("task", "split", "prefix", "snapshot", "branch", "restart")
 _ACTION_LIMIT = 1_000_000
 _LIMIT = "turn_limit"
-_OUTCOME = ("observation", "rewards", "effective", "end_reason", "kind", "valid", "error_type")
 _KEYS = (
     *("turn", "is_valid", "is_effective", "tool_result", "reward_components"),
     *("score", "success", "state_key", "observed"),
 )
-
-
-class Outcome:
-    """What a native action led to; what is not named did not happen. Never changed, so equal ones may be shared.
-
-    `rewards` may leave out components that are 0. `end_reason` is given exactly when the episode terminates.
-    """
-
-    __slots__ = (*_OUTCOME, "components", "reward")
-
-    def __init__(
-        self,
-        observation: str,
-        rewards: Mapping[str, float],
-        effective: bool = False,
-        end_reason: str = "",
-        kind: str = "",
-        valid: bool = True,
-        error_type: str = "",
-    ) -> None:
-        self.observation = observation
-        self.rewards = rewards
-        self.effective = effective
-        self.end_reason = end_reason
-        self.kind = kind
-        self.valid = valid
-        self.error_type = error_type
-        self.components: dict[str, float] | None = None
-
-    def settle(self, blank: Mapping[str, float]) -> None:
-        """Work out all components and their sum; `blank` has every component at 0."""
-        self.components = {**blank, **self.rewards}
-        self.reward = sum(self.components.values())
-
-    def to_json(self) -> dict[str, Any]:
-        """The arguments that make an equal outcome."""
-        return {name: getattr(self, name) for name in _OUTCOME}
 
 
 class TextEnv(gym.Env[str, str]):
@@ -132,7 +95,7 @@ class TextEnv(gym.Env[str, str]):
         self._generator: np.random.Generator | None = None
         self._np_random_seed: int | None = None
         self._restart: dict[str, Any] | None = None
-        self._no_rewards = dict.fromkeys(self.components, 0.0)
+        self._no_rewards = Rewards(dict.fromkeys(self.components, 0.0))
 
     # What a family gives ------------------------------------------------------------------------------------------
 
@@ -247,7 +210,7 @@ class TextEnv(gym.Env[str, str]):
         info = self._info()
         if self.render_mode == "human":
             print(outcome.observation)
-        return outcome.observation, outcome.reward, terminated, truncated, info
+        return outcome.observation, outcome.rewards.total, terminated, truncated, info
 
     def render(self) -> str | None:
         """The current state as text (`ansi`), or printed (`human`)."""
@@ -322,14 +285,15 @@ class TextEnv(gym.Env[str, str]):
 
     def _info(self) -> dict[str, Any]:
         last = self._last
-        if last.components is None:
-            last.settle(self._no_rewards)
+        rewards = last.rewards
+        if rewards.__class__ is not Rewards:
+            last.rewards = rewards = Rewards({**self._no_rewards, **rewards})
         info = self._same_info.copy()
         info["turn"] = self._turn
         info["is_valid"] = last.valid
         info["is_effective"] = last.effective
         info["tool_result"] = {"ok": False, "error_type": last.error_type} if last.error_type else {"ok": True}
-        info["reward_components"] = last.components.copy()
+        info["reward_components"] = rewards.copy()
         info.update(self.facts())
         if last.kind:
             info["action_kind"] = last.kind

@@ -192,9 +192,14 @@ def test_rewards_add_up_and_ends_are_told(env):
 
 def test_the_turn_limit_truncates(env):
     env.reset(options={"task": "counter/test/4"})
-    flags = [env.step("down")[2:4] for _ in range(6)]
-    assert flags == [(False, False)] * 5 + [(False, True)]
-    assert agentenvs.snapshot(env)["stack"][0]["last"]["end_reason"] == "turn_limit"
+    steps = [env.step("down") for _ in range(6)]
+    assert [step[2:4] for step in steps] == [(False, False)] * 5 + [(False, True)]
+    assert [step[4].get("end_reason") for step in steps] == [None] * 5 + ["turn_limit"]
+    again = Counter()
+    assert again.reset(options={"snapshot": agentenvs.snapshot(env)}) == (steps[5][0], steps[5][4])
+    for ended in (env, again):
+        with pytest.raises(EpisodeOver, match="over \\(turn_limit\\)"):
+            ended.step("up")
 
 
 def test_winning_on_the_last_turn_terminates():
@@ -245,7 +250,7 @@ def test_bad_actions_cost_the_turn_and_change_nothing(env, action):
     env.reset(seed=1)
     env.step("up")
     observation, reward, terminated, truncated, info = env.step(action)
-    assert not (terminated or truncated or info["is_valid"] or info["is_effective"])
+    assert (terminated, truncated, info["is_valid"], info["is_effective"]) == (False,) * 4
     assert info["tool_result"] == {"ok": False, "error_type": "invalid_action"}
     assert (reward, info["turn"], info["state_key"]) == (0.0, 2, "1")
     assert observation
@@ -257,8 +262,7 @@ def test_bad_actions_cost_the_turn_and_change_nothing(env, action):
 @given(st.text())
 def test_no_text_breaks_sokoban(text):
     env = tiny()
-    env.reset(seed=4)
-    before = env.unwrapped.state_key()
+    before = env.reset(seed=4)[1]["state_key"]
     _, reward, _, _, info = env.step(text)
     assert violations(info, env.unwrapped.extra_info) == []
     assert type(reward) is float

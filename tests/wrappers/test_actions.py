@@ -294,3 +294,20 @@ def test_build_puts_a_recorded_stack_together():
 def test_bad_stacks_are_refused(specs, error, message):
     with pytest.raises(error, match=message):
         build(Counter(), specs)
+
+
+class Reporting(Counter):
+    """A counter that reports where it is as news."""
+
+    def more_info(self) -> dict:
+        return {"new_facts": [self.state_text()]}
+
+
+def test_news_of_all_calls_of_a_reply_are_reported_and_none_twice():
+    env = TextActions(Reporting(), codec=ANSWER)
+    env.reset(options={"task": "counter/test/4"})
+    assert env.step(say("up", "up"))[4]["new_facts"] == ["<1>", "<2>"]
+    *_, info = env.step("no format")
+    assert info["new_facts"] == []
+    again = TextActions(Reporting(), codec=ANSWER)
+    assert again.reset(options={"snapshot": agentenvs.snapshot(env)})[1] == info

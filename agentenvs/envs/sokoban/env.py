@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from agentenvs.core.env import Outcome, TextEnv
+from agentenvs.core.env import TextEnv
 from agentenvs.core.errors import ConfigError, unknown
 from agentenvs.core.info import Key
+from agentenvs.core.outcome import Outcome
 from agentenvs.core.snapshot import check_state, natural
 from agentenvs.core.task import Task
 from agentenvs.core.tools import Call, Grammar, Parameter, Tool
@@ -113,13 +114,13 @@ class SokobanEnv(TextEnv):
         self._level = level = task.data
         self._board = Board(level, **self._board_style)
         self._expert = Expert(level)
-        self._name = self._board.identity()
+        self._room = f"{level.cols}:{level.walls:x}:{level.goals:x}"
         self._put(player, boxes)
 
     def _put(self, player: int, boxes: int) -> None:
         self._player, self._boxes, self._cells = player, boxes, cells(boxes)
         self._won = solved(self._level, boxes)
-        self._key = f"{self._name}:{boxes:x}:"
+        self._key = f"{self._room}:{boxes:x}:"
 
     def play(self, call: Call) -> Outcome:
         direction, may_push = self._effects[call.arguments["action"]]

@@ -6,13 +6,19 @@ that leaves it costs 1; 10 are paid when all boxes are on targets. The component
 
 from __future__ import annotations
 
+from agentenvs.core.outcome import Rewards
+
 COMPONENTS = ("step", "box", "solved")
 STEP, BOX, SOLVED = -0.1, 1.0, 10.0
-IDLE = {"step": STEP}
+#: The reward by (boxes gained, solved): there are only so many, so each is made once.
+_TABLE = {
+    (gained, solved): Rewards({"step": STEP, "box": gained * BOX, "solved": SOLVED if solved else 0.0})
+    for gained in (-1, 0, 1)
+    for solved in (False, True)
+}
+IDLE = _TABLE[0, False]
 
 
-def reward(gained: int, solved: bool) -> dict[str, float]:
-    """The components of an action that moved `gained` boxes onto targets (-1, 0 or 1)."""
-    if not gained:
-        return {"step": STEP, "solved": SOLVED} if solved else IDLE
-    return {"step": STEP, "box": gained * BOX, "solved": SOLVED if solved else 0.0}
+def reward(gained: int, solved: bool) -> Rewards:
+    """The reward of an action that moved `gained` boxes onto targets (-1, 0 or 1)."""
+    return _TABLE[gained, solved]

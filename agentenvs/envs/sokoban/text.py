@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from hashlib import blake2b
 from typing import NamedTuple
 
 from agentenvs.core.errors import unknown
@@ -73,10 +72,10 @@ class Board:
         self.targets = cells(level.goals)
         size, cols = level.rows * level.cols, level.cols
         bits = f"{level.walls:0{size}b}"[::-1]
-        rows = [bits[at : at + cols] for at in range(0, size, cols)]
+        ground = "\n".join([bits[at : at + cols] for at in range(0, size, cols)])
         #: One string a row, `#` for wall and `.` for the rest.
-        self.walls = [row.translate(_WALLS) for row in rows]
-        self._empty = "\n".join([row.translate(self._skin.ground) for row in rows])
+        self.walls = ground.translate(_WALLS).split("\n")
+        self._empty = ground.translate(self._skin.ground)
         for target in self.targets:
             self._empty = self._drawn(self._empty, target, self._skin.symbols.target)
         self._boxes: Sequence[int] | None = None
@@ -127,11 +126,6 @@ class Board:
 
     def _pairs(self, found: Sequence[int], comma: str) -> str:
         return ", ".join(f"({cell // self.level.cols}{comma}{cell % self.level.cols})" for cell in found)
-
-    def identity(self) -> str:
-        """A short text that stands for walls and targets; equal for equal rooms."""
-        level = self.level
-        return blake2b(f"{level.cols}:{level.walls:x}:{level.goals:x}".encode(), digest_size=6).hexdigest()
 
 
 def check(form: str, symbols: str, layout: str) -> None:
