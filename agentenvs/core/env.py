@@ -183,7 +183,7 @@ class TextEnv(gym.Env[str, str]):
             raise
         if given is not None:
             self._np_random_seed, self._generator = int(given), None
-        self._restart = {"seed": seed, "options": copy.deepcopy(options)}
+        self._restart = {"seed": seed, "options": copy.deepcopy(options) if options else {}}
         observation, info = self._last.observation, self._info()
         if not self._turn:
             info.update(self.reset_info())

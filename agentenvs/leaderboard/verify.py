@@ -174,16 +174,17 @@ def _check_budget(trajectory: Trajectory, suite: Suite) -> None:
     if restores > entry.restores:
         detail = f"{restores} restores; the suite allows {entry.restores}"
         raise VerificationError("budget_exceeded", f"{trajectory.job.task}: {detail}")
-    used = sum(_tokens(decision.usage) for decision in trajectory.decisions)
-    if trajectory.usage.get("completion_tokens") != used:
-        raise VerificationError("wrong_count", f"{trajectory.job.task}: completion_tokens are not those of its turns")
+    for name in ("prompt_tokens", "completion_tokens"):
+        used = sum(_tokens(decision.usage, name) for decision in trajectory.decisions)
+        if trajectory.usage.get(name) != used:
+            raise VerificationError("wrong_count", f"{trajectory.job.task}: {name} are not those of its turns")
     if entry.completion_tokens and used > entry.completion_tokens:
         detail = f"{used} completion tokens; the suite allows {entry.completion_tokens}"
         raise VerificationError("budget_exceeded", f"{trajectory.job.task}: {detail}")
 
 
-def _tokens(usage: Any) -> int:
-    count = usage.get("completion_tokens", 0) if isinstance(usage, dict) else None
+def _tokens(usage: Any, name: str) -> int:
+    count = usage.get(name, 0) if isinstance(usage, dict) else None
     if not natural(count):
-        raise VerificationError("bad_record", f"completion_tokens: expected a whole number >= 0, got {quote(count)}")
+        raise VerificationError("bad_record", f"{name}: expected a whole number >= 0, got {quote(count)}")
     return count

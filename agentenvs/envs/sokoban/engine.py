@@ -7,14 +7,13 @@ check. A state is `(player, boxes)`: a cell index and a mask. Nothing here is ra
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 DIRECTIONS = ("Up", "Down", "Left", "Right")
 """Names of the directions 0 to 3; as (row, col) steps: (-1, 0), (1, 0), (0, -1), (0, 1)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
+class Level(NamedTuple):
     """A level and its start. `walls`, `goals` and `boxes` are masks over `rows * cols` cells, `player` a cell index.
 
     Invariant (loaders and generators establish it, the rules rely on it): every rim cell is wall, and neither the

@@ -76,9 +76,9 @@ class Generated(Levels, EndlessSource):
         return super().load(split, key.removeprefix(self.prefix))
 
     def make(self, split: str, number: int) -> Task:
-        stream = Stream("sokoban", split, *self.shape, self.difficulty, number)
-        level, tries = generate(stream, *self.shape, accept=_ACCEPT[split], **self._more)
-        return Task(f"sokoban/{split}/{self.prefix}{number}", split, level, {"generation_tries": tries})
+        task_id = f"sokoban/{split}/{self.prefix}{number}"
+        level, tries = generate(Stream(task_id), *self.shape, accept=_ACCEPT[split], **self._more)
+        return Task(task_id, split, level, {"generation_tries": tries})
 
 
 def _quarter(walls: int) -> int:

@@ -6,7 +6,7 @@ verl-agent and VAGEN (the tabbed grid).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -68,7 +68,7 @@ class Board:
     def __init__(self, level: Level, *, form: str = "grid", symbols: str = "ragen", layout: str = "joined") -> None:
         self.level, self._goals, self._skin = level, level.goals, _skin(symbols, layout, level.rows, level.cols)
         #: The state in the form of this board: `tell(player, boxes)`.
-        self.tell = {"grid": self.grid, "coord": self.coord, "grid_coord": self.grid_coord, "spa": self.spa}[form]
+        self.tell: Callable[[int, Sequence[int]], str] = getattr(self, form)
         self.targets = cells(level.goals)
         size, cols = level.rows * level.cols, level.cols
         bits = f"{level.walls:0{size}b}"[::-1]

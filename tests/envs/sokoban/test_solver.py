@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import replace
 from itertools import permutations
 
 import pytest
@@ -125,7 +124,7 @@ def cluttered_room(number: int) -> Level:
     bare = Level(rows, cols, walls, goals, 0, 0)
     alive = cells(floor(bare) & ~dead_squares(bare))
     boxes = sum(1 << cell for cell in stream.sample(alive, count))  # elsewhere the level would be lost at once
-    return replace(bare, boxes=boxes, player=stream.choice(cells(floor(bare) & ~boxes)))
+    return bare._replace(boxes=boxes, player=stream.choice(cells(floor(bare) & ~boxes)))
 
 
 def fewest_pushes(level: Level) -> int | None:
