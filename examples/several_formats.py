@@ -1,4 +1,4 @@
-"""One environment, several formats of reply: the engine executes native actions, a codec says how a reply holds them."""
+"""One environment, several formats of reply: the engine executes native actions, a codec says how they are written."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import agentenvs
 from agentenvs import Job, Reply, Trajectory, Turn
 from agentenvs.rollout.episode import Stage
 
-ID, SETTINGS = "agentenvs/Sokoban-v0", {"preset": "tiny"}
+ID, SETTINGS = "agentenvs/Sokoban-v0", {"preset": "tiny", "difficulty": 2}  # at least two pushes
 
 
 def branches(job: Job, stage: Stage) -> Generator[list[Turn], list[Reply], list[Trajectory]]:
@@ -26,8 +26,9 @@ def branches(job: Job, stage: Stage) -> Generator[list[Turn], list[Reply], list[
         replies = yield [one.turn("explorer") for one in live]
         for one, reply in zip(live, replies, strict=True):
             one.act(reply)
-        done += [one.finish() for one in live if one.over]
+        over = [one for one in live if one.over]
         live = [one for one in live if not one.over]
+        done += [one.finish() for one in over]
     return done
 
 

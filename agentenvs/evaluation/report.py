@@ -29,7 +29,7 @@ def print_summary(summary: dict[str, Any], console: Console | None = None) -> No
         table.add_section()
         table.add_row("overall", *(overall.get(name, "") for name in columns))
     console.print(table)
-    console.print("Scores and returns are means with 95% intervals, clustered by task.", highlight=False)
+    console.print("Means over episodes; scores with 95% intervals, clustered by task.", highlight=False)
 
 
 def _columns(entries: list[dict[str, Any]]) -> dict[str, list[str]]:
@@ -42,7 +42,7 @@ def _columns(entries: list[dict[str, Any]]) -> dict[str, list[str]]:
         "void": [str(entry["n_void"] or "") for entry in entries],
         "score": [_interval(entry.get("score"), 3) for entry in entries],
         "success": success or [""] * len(entries),
-        "return": [_interval(entry.get("return"), 2) for entry in entries],
+        "return": [f"{entry['return']['value']:.2f}" if "return" in entry else "" for entry in entries],
         "turns": [f"{entry['turns']['value']:.1f}" if "turns" in entry else "" for entry in entries],
         "norm.": [f"{entry['normalised']['value']:.3f}" if "normalised" in entry else "" for entry in entries],
     }

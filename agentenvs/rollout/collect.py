@@ -55,9 +55,10 @@ def collect(
     - `seed`: the run seed, from which the sampling noise of policies comes.
     - `ordered`: in job order, else as they end.
     - `keep`: info keys to record at every step, beyond turn, is_valid and is_effective.
-    - `out`: a JSONL file. Trajectories are appended as they end; jobs that it already holds are not played again.
+    - `out`: a JSONL file. Trajectories are appended as they end; jobs that it already holds are not played again. A
+      file belongs to one run: it must be continued with the same policies, program, seed and `keep`.
     - `fold`, `memory`: `memory = fold(memory, trajectories)` after each job of a chain, in job order; the next job's
-      program finds it in `stage.memory`.
+      program finds it in `stage.memory` and must not change it.
 
     Closing the iterator (or Ctrl-C) cancels what is in play. A failure of a policy or of ours makes the episodes
     concerned void and the run goes on; an error in a program or a policy's code is raised.

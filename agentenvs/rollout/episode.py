@@ -137,6 +137,7 @@ class Episode:
         except BaseException:
             self.env.close()
             raise
+        self._instructions: str = self.env.get_wrapper_attr("instructions")
         self.total_reward = 0.0
         self._first = self.observation, self._recorded(self.info)
         self._digest = self._start = reset_digest(self.observation, self.info)
@@ -269,6 +270,7 @@ class Episode:
                 menu=list(turn.menu),
                 context=dict(turn.context),
                 observation=None if turn.observation == shown else turn.observation,
+                instructions=None if turn.instructions == self._instructions else turn.instructions,
                 prefix=list(turn.prefix),
                 sampling=dict(turn.sampling),
                 prompt_ids=_listed(reply.prompt_ids),

@@ -6,12 +6,15 @@ import copy
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import heappop, heappush
 from pathlib import Path
 from typing import Any
 
 from agentenvs.core.errors import ConfigError
 from agentenvs.rollout.job import Job
 from agentenvs.rollout.trajectory import Trajectory, append, recover
+
+LOOK_AHEAD = 10_000  # jobs that are read while they wait for their chains
 
 
 class Plan:
@@ -35,7 +38,9 @@ class Plan:
         self._ordered, self._fold, self._memory = ordered, fold, memory
         self._memories: dict[str, Any] = {}
         self._busy: set[str] = set()
-        self._deferred: deque[tuple[int, Job]] = deque()
+        self._waiting: dict[str, deque[tuple[int, Job]]] = {}  # by chain, those that are busy
+        self._freed: list[tuple[int, Job]] = []  # a heap: the first waiting job of each chain that is free again
+        self._ahead = 0  # jobs that were read and wait
         self._number = self._handed = 0
         self._numbers: dict[str, int] = {}
         self._finished: dict[int, list[Trajectory]] = {}
@@ -49,7 +54,7 @@ class Plan:
     @property
     def exhausted(self) -> bool:
         """Whether every job was given out (those in play may still be unfinished)."""
-        return self._dry and not self._deferred
+        return self._dry and not self._ahead
 
     def next(self) -> Job | None:
         """The next job that can start now, or None. Jobs that the file holds are passed over as finished."""
@@ -57,28 +62,42 @@ class Plan:
             _, job = picked
             recorded = self._recorded.pop(job.key, None)
             if recorded is None or any(one.end_reason == "void" for one in recorded):  # a void one is tried again
-                if job.chain:
-                    self._busy.add(job.chain)
                 return job
             self._store(job, recorded)
+            self._free(job.chain)
         return None
 
     def _pick(self) -> tuple[int, Job] | None:
-        """The first job whose chain is free, earlier ones of the same chain first."""
-        for i, (_, job) in enumerate(self._deferred):
-            if job.chain not in self._busy:
-                picked = self._deferred[i]
-                del self._deferred[i]
-                return picked
-        for job in self._jobs:
+        """The first job whose chain is free, and its chain is busy from now on."""
+        if self._freed:
+            self._ahead -= 1
+            return self._take(heappop(self._freed))
+        while self._ahead < LOOK_AHEAD:
+            job = next(self._jobs, None)
+            if job is None:
+                self._dry = True
+                return None
             number, self._number = self._number, self._number + 1
             if self._numbers.setdefault(job.key, number) != number:
                 raise ConfigError(f"the same job is listed twice: {job.to_json()}"[:400])
-            if job.chain not in self._busy or not job.chain:
-                return number, job
-            self._deferred.append((number, job))
-        self._dry = True
+            if job.chain not in self._busy:
+                return self._take((number, job))
+            self._waiting.setdefault(job.chain, deque()).append((number, job))
+            self._ahead += 1
         return None
+
+    def _take(self, picked: tuple[int, Job]) -> tuple[int, Job]:
+        if picked[1].chain:
+            self._busy.add(picked[1].chain)
+        return picked
+
+    def _free(self, chain: str) -> None:
+        """The chain's job is done: the next one that waits may start. Until it is picked the chain stays busy."""
+        waiting = self._waiting.get(chain)
+        if waiting:
+            heappush(self._freed, waiting.popleft())
+        else:
+            self._busy.discard(chain)
 
     def memory(self, job: Job) -> Any:
         """The fold over the finished jobs of the job's chain."""
@@ -92,8 +111,8 @@ class Plan:
             trajectory.origin, trajectory.part, trajectory.parts = job.key, part, len(trajectories)
         if self._out is not None:
             append(self._out, trajectories)
-        self._busy.discard(job.chain)
         self._store(job, trajectories)
+        self._free(job.chain)
 
     def _store(self, job: Job, trajectories: list[Trajectory]) -> None:
         if job.chain and self._fold is not None:

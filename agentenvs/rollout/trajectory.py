@@ -47,7 +47,8 @@ class Step:
 class Decision:
     """One reply together with what was asked. `step` is the number of the step it led to, None for one that led to
     none (a note, a judgement); `seen` is how many steps had been taken when it was asked, `past` how many earlier
-    exchanges of its agent it was shown (0 where the policy needs no history)."""
+    exchanges of its agent it was shown (0 where the policy needs no history). `observation` and `instructions` are
+    there where they were not those of the environment and of the record's `spec`."""
 
     agent: str
     role: str
@@ -61,6 +62,7 @@ class Decision:
     menu: list[str] = field(default_factory=list)
     context: dict[str, str] = field(default_factory=dict)
     observation: str | None = None
+    instructions: str | None = None
     prefix: list[int] = field(default_factory=list)
     sampling: dict[str, Any] = field(default_factory=dict)
     prompt_ids: list[int] | None = None
@@ -142,7 +144,7 @@ class Trajectory:
             role=decision.role,
             number=decision.number,
             seed=decision.seed,
-            instructions=self.spec["instructions"],
+            instructions=self.spec["instructions"] if decision.instructions is None else decision.instructions,
             tools=tuple(_tool(tool) for tool in self.spec["tools"]),
             observation=shown,
             info=state.info,

@@ -39,6 +39,8 @@ class FormatReward(StatefulWrapper):
         self._last = state["last"]
 
     def on_reset(self, observation: str, info: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        if "format" in info["reward_components"]:
+            raise ConfigError("FormatReward stands twice in this stack; keep one")
         add_component(info, "format", self._last)
         return observation, info
 

@@ -8,9 +8,10 @@ import pytest
 
 from agentenvs.core.errors import ConfigError
 from agentenvs.rollout.collect import collect
+from agentenvs.rollout.job import Job
 from agentenvs.rollout.programs import play
 from tests.rollout import programs_for_tests as ours
-from tests.rollout.helpers import jobs, lines
+from tests.rollout.helpers import SOKOBAN, jobs, lines
 from tests.rollout.programs_for_tests import PROGRAMS, Seeded
 
 REFERENCE: dict[str, list[str]] = {}
@@ -106,9 +107,11 @@ def test_a_program_may_go_on_after_a_failure_of_its_policy():
             raise InfrastructureError("down")
         return "Left"
 
-    [trajectory] = collect(None, failing, jobs(1), program=ours.tolerant)
-    assert [step.action for step in trajectory.steps[:4]] == ["Left", "Up", "Left", "Up"]
-    assert trajectory.end_reason in ("solved", "turn_limit")
+    wide = "########|#------#|#------#|#--@---#|#----$.#|########"  # neither Left nor Up ever moves the box
+    job = Job(SOKOBAN, f"sokoban/test/given:{wide}", kwargs={"levels": "given", "level": wide, "max_turns": 4})
+    [trajectory] = collect(None, failing, [job], program=ours.tolerant)
+    assert [step.action for step in trajectory.steps] == ["Left", "Up", "Left", "Up"]
+    assert trajectory.end_reason == "turn_limit"
 
 
 @pytest.mark.parametrize("backend", ["sync", "process"])

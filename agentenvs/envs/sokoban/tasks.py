@@ -7,7 +7,7 @@ Task ids are `sokoban/<split>/<key>`:
 | generated | `<rows>x<cols>x<boxes>[d<difficulty>].<number>` | by wall layout: no layout is in two splits |
 | ragen, vagen | `<levels>.<rows>x<cols>x<boxes>.<seed>` | by seed, as published: validation 123-378, train from 10000 |
 | boxoban | `<difficulty>.<file>.<index>` | those of the files; `hard` has no split and counts as test |
-| embedded | `<difficulty>.<index>` | three of five levels train, one validation, one test |
+| embedded | `<difficulty>.<index>` | of five levels one is train, one validation, three test |
 | xsb | `<index>` | all are test |
 | any | `given:<level on one line>` | any split |
 """
@@ -15,9 +15,10 @@ Task ids are `sokoban/<split>/<key>`:
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib import resources
+from itertools import islice
 from pathlib import Path
 
 from agentenvs.core.errors import ConfigError, DataError, quote, unknown
@@ -31,7 +32,9 @@ from agentenvs.envs.sokoban.presets import Preset
 from agentenvs.envs.sokoban.solver import shortest_moves
 
 _BOXOBAN_SPLITS = {"train": "train", "validation": "valid", "test": "test"}
-_VAGEN_MOVES = 5  # VAGEN keeps the seeds whose rooms are solved in at most so many moves
+_TRAIN_SEEDS = 10_000
+_PUBLISHED_SEEDS = {"validation": range(123, 379), "test": range(379, _TRAIN_SEEDS)}
+_VAGEN_MOVES = 5
 _TIERS = ("easy", "medium", "hard")
 _GOLDEN = 0x9E3779B97F4A7C15  # 2**64 / golden ratio: spreads neighbouring layouts over the splits
 
@@ -103,13 +106,27 @@ class Published(Levels, EndlessSource):
     def seed_of(self, split: str, number: int) -> int:
         """The published seed ranges: numbers inside a range are seeds as they are, others are moved into it."""
         if split == "train":
-            return number if number >= 10_000 else 10_000 + number
-        first, count = (123, 256) if split == "validation" else (379, 9_621)
-        return first + (number - first) % count
+            return number if number >= _TRAIN_SEEDS else _TRAIN_SEEDS + number
+        seeds = _PUBLISHED_SEEDS[split]
+        return seeds[(number - seeds[0]) % len(seeds)]
 
     def keys(self, split: str, n: int | None, seed: int) -> Sequence[str]:
-        first = 0 if seed else {"train": 10_000, "validation": 123, "test": 379}[split]
-        return [f"{self.prefix}{self.seed_of(split, first + int(key))}" for key in super().keys(split, n, seed)]
+        kept = list(islice(filter(self._keeps, self._order(split, n or 0, seed)), n))
+        if len(kept) < (n or 0):
+            raise ConfigError(
+                f"the split {split!r} of the {self.name} seeds has {len(kept)}; expected n <= that, got {n}"
+            )
+        return [f"{self.prefix}{kept_seed}" for kept_seed in kept]
+
+    def _order(self, split: str, n: int, seed: int) -> Iterator[int]:
+        """The seeds of a split in the order of `seed`."""
+        if split == "train":
+            yield from (_TRAIN_SEEDS + int(key) for key in super().keys(split, 64 * n, seed))
+            return
+        order = list(_PUBLISHED_SEEDS[split])
+        if seed:
+            Stream("task order", self.family, split, seed).shuffle(order)
+        yield from order
 
     def load(self, split: str, key: str) -> Task:
         task = super().load(split, key.removeprefix(self.prefix))
@@ -119,11 +136,14 @@ class Published(Levels, EndlessSource):
 
     def make(self, split: str, number: int) -> Task:
         seed = self.seed_of(split, number)
-        level, tries = self._room(seed)
-        while self.name == "vagen" and (shortest_moves(level) or 0) > _VAGEN_MOVES:
+        while not self._keeps(seed):
             seed = self.seed_of(split, seed + 1)
-            level, tries = self._room(seed)
+        level, tries = self._room(seed)
         return Task(f"sokoban/{split}/{self.prefix}{seed}", split, level, {"generation_tries": tries})
+
+    def _keeps(self, seed: int) -> bool:
+        """VAGEN keeps the seeds whose rooms are solved in few moves; the others keep all."""
+        return self.name != "vagen" or (shortest_moves(self._room(seed)[0]) or 0) <= _VAGEN_MOVES
 
     def _room(self, seed: int) -> tuple[Level, int]:
         from agentenvs.envs.sokoban import compat  # loads `random`: only where the published rooms are played
@@ -174,7 +194,7 @@ class Embedded(Levels, FiniteSource):
         self.difficulty = difficulty
 
     def all_keys(self, split: str) -> Sequence[str]:
-        turns = {"train": (0, 1, 2), "validation": (3,), "test": (4,)}[split]
+        turns = {"train": (0,), "validation": (1,), "test": (2, 3, 4)}[split]
         return [f"{self.difficulty}.{i}" for i in range(len(_embedded()[self.difficulty])) if i % 5 in turns]
 
     def load(self, split: str, key: str) -> Task:
