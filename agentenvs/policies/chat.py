@@ -96,7 +96,11 @@ class ChatPolicy:
         return json.dumps(body, sort_keys=True, separators=(",", ":")).encode("ascii")
 
     async def reply(self, turn: Turn) -> Reply:
-        """One completion. Raises `InfrastructureError` when the server cannot be made to give one."""
+        """One completion. Raises `InfrastructureError` when the server cannot be made to give one.
+
+        A prompt that the model's context cannot hold gets an empty reply with finish reason `length`: running out of
+        context is the policy's failure, not one of ours that would make the episode void.
+        """
         client, slots = self._connections()
         body, url = self.request(turn), transport.endpoint(self.url, "/chat/completions")
         async with slots:  # kept while pausing: a struggling server is not offered the place of who waits for it
@@ -104,6 +108,8 @@ class ChatPolicy:
                 self._count(requests=1, retries=int(attempt > 0))
                 try:
                     reply = await transport.post(client, url, body, read_completion, self.timeout_s)
+                except transport.PromptTooLong:
+                    return Reply(finish_reason="length")
                 except transport.TryAgain as error:
                     if attempt == self.max_retries:
                         raise InfrastructureError(f"{self.name}: {attempt + 1} failed attempts; {error}") from None

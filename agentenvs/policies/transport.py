@@ -133,6 +133,15 @@ def import_httpx() -> Any:
     return httpx
 
 
+class PromptTooLong(Exception):
+    """The server says that the prompt does not fit into the model's context."""
+
+
+_TOO_LONG = re.compile(
+    r"context.{0,20}(length|window|size)|maximum.{0,20}(context|tokens)|too (long|many tokens)", re.I
+)
+
+
 async def post(client: Any, url: str, body: bytes, parse: Callable[[bytes], T], timeout_s: float) -> T:
     """One attempt: send `body` and `parse` the answer. `timeout_s` bounds all of it, a dripping answer included.
 
@@ -175,6 +184,8 @@ def _check_status(status: int, headers: Mapping[str, str], body: bytes) -> None:
     text = f"HTTP {status}: {server_message(body) or 'no message'}"
     if status in RETRYABLE or status >= 500:
         raise TryAgain(text, retry_after_s(headers))
+    if status in (400, 413, 422) and _TOO_LONG.search(text):
+        raise PromptTooLong(text)
     hint = f" (is {KEY_VARIABLE} set and right?)" if status in (401, 403) else ""
     error = ConfigError if status in MISCONFIGURED else InfrastructureError
     raise error(f"the model server refused the request: {text}{hint}")

@@ -331,6 +331,22 @@ def test_other_4xx_fail_at_once(serve, status, error):
     assert len(str(caught.value)) < 450
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
+        "the request exceeds the available context size. try increasing the context size",
+        "prompt is too long: 210000 tokens > 200000 maximum",
+        "context_length_exceeded",
+    ],
+)
+def test_a_prompt_that_is_too_long_is_the_policys_failure(serve, message):
+    server = serve((400, {}, {"error": {"message": message}}))
+    (reply,) = ask(policy_for(server), make_turn())
+    assert (reply.text, reply.finish_reason) == ("", "length")
+    assert len(server.bodies) == 1
+
+
 def test_huge_body_is_refused(serve, monkeypatch):
     monkeypatch.setattr(transport, "MAX_BODY", 100_000)
     server = serve(completion("x" * 200_000))
