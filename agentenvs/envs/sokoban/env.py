@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from agentenvs.core.env import TextEnv
-from agentenvs.core.errors import ConfigError, unknown
+from agentenvs.core.errors import ConfigError, quote, unknown
 from agentenvs.core.info import Key
 from agentenvs.core.outcome import Outcome
 from agentenvs.core.snapshot import check_state, natural
@@ -15,7 +15,7 @@ from agentenvs.core.task import Task
 from agentenvs.core.tools import Call, Grammar, Parameter, Tool
 from agentenvs.envs.sokoban.engine import cells, floor, move, on_goal, solved
 from agentenvs.envs.sokoban.expert import Expert, idle
-from agentenvs.envs.sokoban.presets import PRESETS, Preset, effect, instructions, vocabulary
+from agentenvs.envs.sokoban.presets import PRESETS, WORDS, Preset, effect, instructions, vocabulary
 from agentenvs.envs.sokoban.reward import COMPONENTS, IDLE, reward
 from agentenvs.envs.sokoban.tasks import given, make_source
 from agentenvs.envs.sokoban.text import Board, check
@@ -216,5 +216,11 @@ def _replaced(preset: Preset, rules: Mapping[str, Any]) -> Preset:
     for name, kind in (("rows", int), ("cols", int), ("boxes", int), ("search_depth", int), ("levels", str)):
         value = getattr(made, name)
         if type(value) is not kind:
-            raise ConfigError(f"{name}: expected {kind.__name__}, got {value!r}")
+            raise ConfigError(f"{name}: expected {kind.__name__}, got {quote(value)}")
+    words = made.actions if isinstance(made.actions, tuple) else (made.actions,)
+    for word in words:
+        if word not in WORDS:
+            raise unknown("action word", word, WORDS)
+    if {direction for direction, pushes in map(effect, words) if pushes} < {0, 1, 2, 3}:
+        raise ConfigError(f"actions: expected words that push in all four directions, got {quote(words)}")
     return made

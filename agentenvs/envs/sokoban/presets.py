@@ -19,6 +19,9 @@ FULL = (
     *(f"move {name}" for name in LOWER),
 )
 
+#: Every word that a preset may use for an action; `effect` says what it does.
+WORDS = (*MOVES, *LOWER, *FULL, "still")
+
 
 def _ragen(max_calls: int = 5, hint: str = "") -> tuple[dict[str, Any], ...]:
     """Think, then answer with actions joined by "||"; unknown ones are skipped and cost 0.1 a turn."""

@@ -67,7 +67,6 @@ class Generated(Levels, EndlessSource):
         self.shape = rows, cols, boxes
         self.difficulty = difficulty
         self.prefix = f"{rows}x{cols}x{boxes}" + (f"d{difficulty}" if difficulty else "") + "."
-        self._more = {"difficulty": difficulty} if difficulty else {}
         self.make("test", 0)  # an impossible size is refused here, not in the middle of a run
 
     def keys(self, split: str, n: int | None, seed: int) -> Sequence[str]:
@@ -79,9 +78,14 @@ class Generated(Levels, EndlessSource):
         return super().load(split, key.removeprefix(self.prefix))
 
     def make(self, split: str, number: int) -> Task:
-        task_id = f"sokoban/{split}/{self.prefix}{number}"
-        level, tries = generate(Stream(task_id), *self.shape, accept=_ACCEPT[split], **self._more)
-        return Task(task_id, split, level, {"generation_tries": tries})
+        return _generated(f"sokoban/{split}/{self.prefix}{number}", split, *self.shape, self.difficulty)
+
+
+@lru_cache(maxsize=4096)  # the episodes of a group play one task
+def _generated(task_id: str, split: str, rows: int, cols: int, boxes: int, difficulty: int | None) -> Task:
+    stream = Stream(task_id)
+    level, tries = generate(stream, rows, cols, boxes, accept=_ACCEPT[split], difficulty=difficulty)
+    return Task(task_id, split, level, {"generation_tries": tries})
 
 
 def _quarter(walls: int) -> int:
@@ -146,10 +150,14 @@ class Published(Levels, EndlessSource):
         return self.name != "vagen" or (shortest_moves(self._room(seed)[0]) or 0) <= _VAGEN_MOVES
 
     def _room(self, seed: int) -> tuple[Level, int]:
-        from agentenvs.envs.sokoban import compat  # loads `random`: only where the published rooms are played
+        return _published(seed, *self.shape, self.search_depth, "vagen" if self.name == "vagen" else "ragen")
 
-        wander = "vagen" if self.name == "vagen" else "ragen"
-        return compat.generate_room(seed, *self.shape, search_depth=self.search_depth, wander=wander)
+
+@lru_cache(maxsize=4096)
+def _published(seed: int, rows: int, cols: int, boxes: int, search_depth: int, wander: str) -> tuple[Level, int]:
+    from agentenvs.envs.sokoban import compat  # loads `random`: only where the published rooms are played
+
+    return compat.generate_room(seed, rows, cols, boxes, search_depth=search_depth, wander=wander)
 
 
 class Boxoban(Levels, FiniteSource):
