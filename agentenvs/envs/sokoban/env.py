@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
 from typing import Any
 
 from agentenvs.core.env import TextEnv
-from agentenvs.core.errors import ConfigError, quote, unknown
 from agentenvs.core.info import Key
 from agentenvs.core.outcome import Outcome
 from agentenvs.core.snapshot import check_state, natural
@@ -15,12 +13,10 @@ from agentenvs.core.task import Task
 from agentenvs.core.tools import Call, Grammar, Parameter, Tool
 from agentenvs.envs.sokoban.engine import cells, floor, move, on_goal, solved
 from agentenvs.envs.sokoban.expert import Expert, idle
-from agentenvs.envs.sokoban.presets import PRESETS, WORDS, Preset, effect, instructions, vocabulary
+from agentenvs.envs.sokoban.presets import CHANGEABLE, effect, instructions, rules_of, vocabulary
 from agentenvs.envs.sokoban.reward import COMPONENTS, IDLE, reward
 from agentenvs.envs.sokoban.tasks import given, make_source
 from agentenvs.envs.sokoban.text import Board, check
-
-_RULES = tuple(field.name for field in fields(Preset) if field.name not in ("revision", "protocol", "max_turns"))
 
 
 class SokobanEnv(TextEnv):
@@ -69,13 +65,10 @@ class SokobanEnv(TextEnv):
         level: str | None = None,
         **rules: Any,
     ) -> None:
-        if preset not in PRESETS:
-            raise unknown("preset", preset, PRESETS)
-        self.rules = _replaced(PRESETS[preset], rules)
-        changed = self.rules != PRESETS[preset] or (max_turns or self.rules.max_turns) != self.rules.max_turns
-        self.preset = f"{preset}.{self.rules.revision}" + ("+" if changed else "")
+        if max_turns is not None:
+            rules["max_turns"] = max_turns
+        self.preset, self.rules = rules_of(preset, rules)
         self.protocol = self.rules.protocol
-        self.rules = replace(self.rules, max_turns=self.rules.max_turns if max_turns is None else max_turns)
         self.source = make_source(self.rules, data_dir=data_dir, path=path, level=level)
         if split == "train" and split not in self.source.splits:
             split = self.source.splits[0]
@@ -87,7 +80,7 @@ class SokobanEnv(TextEnv):
         self._effects = {name: effect(name) for name in self.rules.actions}
         self._words = {direction: name for name, (direction, pushes) in self._effects.items() if pushes}
         super().__init__(
-            config={"preset": self.preset, **{name: getattr(self.rules, name) for name in _RULES}},
+            config={"preset": self.preset, **{name: getattr(self.rules, name) for name in CHANGEABLE}},
             split=split,
             max_turns=self.rules.max_turns,
             grammar=Grammar(self.tools, ignore_case=self.rules.ignore_case),
@@ -200,27 +193,3 @@ class SokobanEnv(TextEnv):
             },
         )
         self._set(task, state["player"], sum(1 << cell for cell in state["boxes"]))
-
-
-def _replaced(preset: Preset, rules: Mapping[str, Any]) -> Preset:
-    """The preset with some rules replaced."""
-    for name in rules:
-        if name not in _RULES:
-            raise unknown(
-                "Sokoban option", name, (*_RULES, "preset", "split", "max_turns", "data_dir", "path", "level")
-            )
-    changed = {name: tuple(value) if isinstance(value, list) else value for name, value in rules.items()}
-    if preset is PRESETS["tiny"] and changed.get("difficulty") == 3:
-        changed = {"rows": 6, "cols": 6, **changed}  # no 5x5 room takes three pushes
-    made = replace(preset, **changed)
-    for name, kind in (("rows", int), ("cols", int), ("boxes", int), ("search_depth", int), ("levels", str)):
-        value = getattr(made, name)
-        if type(value) is not kind:
-            raise ConfigError(f"{name}: expected {kind.__name__}, got {quote(value)}")
-    words = made.actions if isinstance(made.actions, tuple) else (made.actions,)
-    for word in words:
-        if word not in WORDS:
-            raise unknown("action word", word, WORDS)
-    if {direction for direction, pushes in map(effect, words) if pushes} < {0, 1, 2, 3}:
-        raise ConfigError(f"actions: expected words that push in all four directions, got {quote(words)}")
-    return made

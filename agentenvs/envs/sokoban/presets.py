@@ -5,9 +5,11 @@ A preset that is changed gets a new revision. Deviations from the originals stan
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from agentenvs.core.errors import ConfigError, quote, unknown
 from agentenvs.envs.sokoban.text import SYMBOLS, legend
 
 MOVES = ("Up", "Down", "Left", "Right")
@@ -85,6 +87,40 @@ PRESETS = {
         1, 5, 5, 1, "generated", 12, difficulty=1, complaints=False, protocol=({"name": "TextActions", "kwargs": {}},)
     ),
 }
+
+
+#: The rules that a keyword can replace.
+CHANGEABLE = tuple(field.name for field in fields(Preset) if field.name not in ("revision", "protocol", "max_turns"))
+_OTHERS = ("preset", "split", "max_turns", "admissible", "reveal", "render_mode", "data_dir", "path", "level")
+
+
+def rules_of(name: str, changes: Mapping[str, Any]) -> tuple[str, Preset]:
+    """The rules of a preset with some of them replaced, and the name under which they are reported."""
+    if name not in PRESETS:
+        raise unknown("preset", name, PRESETS)
+    preset = PRESETS[name]
+    for rule in changes:
+        if rule not in (*CHANGEABLE, "max_turns"):
+            raise unknown("Sokoban option", rule, (*CHANGEABLE, *_OTHERS))
+    changes = {rule: tuple(value) if isinstance(value, list) else value for rule, value in changes.items()}
+    if name == "tiny" and changes.get("difficulty") == 3:
+        changes = {"rows": 6, "cols": 6, **changes}  # no 5x5 room takes three pushes
+    rules = replace(preset, **changes)
+    _check(rules)
+    return f"{name}.{preset.revision}" + ("" if rules == preset else "+"), rules
+
+
+def _check(rules: Preset) -> None:
+    for name, kind in (("rows", int), ("cols", int), ("boxes", int), ("search_depth", int), ("levels", str)):
+        value = getattr(rules, name)
+        if type(value) is not kind:
+            raise ConfigError(f"{name}: expected {kind.__name__}, got {quote(value)}")
+    words = rules.actions if isinstance(rules.actions, tuple) else (rules.actions,)
+    for word in words:
+        if word not in WORDS:
+            raise unknown("action word", word, WORDS)
+    if not {0, 1, 2, 3} <= {direction for direction, pushes in map(effect, words) if pushes}:
+        raise ConfigError(f"actions: expected words that push in all four directions, got {quote(words)}")
 
 
 def effect(action: str) -> tuple[int | None, bool]:
