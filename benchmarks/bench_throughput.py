@@ -7,7 +7,7 @@ policy draws from the admissible actions before the clock starts. The keys of th
 
 - `steps_per_s`: whole episodes, resets included; `steps_alone_per_s`, `step_us`: steps only; `resets_per_s`,
   `reset_us`: resets only, each to a task not seen before;
-- `make_ms`: one `gym.make`, after the first; `first_make_ms`: the first, imports included;
+- `make_ms`: one `gym.make`, after the first; `first_make_ms`: the first of the preset, with whatever it imports;
 - `instance_kb`: Python memory of one more instance after its reset (tracemalloc), the mean of many;
   `rss_1000_mb`: growth of the process by 1,000 such instances (in a process of its own);
 - `expert_ms`: planning of the expert over an episode, the mean of several tasks; `expert_solved`: the share it solves;
@@ -46,6 +46,7 @@ from agentenvs.registration import IDS
 
 INSTANCES = 200  # for the mean of `instance_kb`
 CROWD = 1_000
+SEEDS = 4_000_000  # a preset has so many to itself
 
 
 def presets(env_id: str) -> tuple[str, ...]:
@@ -55,8 +56,11 @@ def presets(env_id: str) -> tuple[str, ...]:
     return {"agentenvs/Sokoban-v0": tuple(PRESETS)}.get(env_id, ("default",))
 
 
-def measure(env_id: str, preset: str, seconds: float) -> dict[str, Any]:
-    """All figures of one preset; only `skipped` beside the names where it cannot be made."""
+def measure(env_id: str, preset: str, seconds: float, first: int) -> dict[str, Any]:
+    """All figures of one preset; only `skipped` beside the names where it cannot be made.
+
+    Seeds from `first` on are played and no seed twice, since levels that were made before are remembered.
+    """
     row: dict[str, Any] = {"id": env_id, "preset": preset, "skipped": ""}
     began = perf_counter()
     try:
@@ -64,9 +68,9 @@ def measure(env_id: str, preset: str, seconds: float) -> dict[str, Any]:
     except AgentEnvsError as error:
         return {**row, "skipped": str(error)}
     row["first_make_ms"] = 1e3 * (perf_counter() - began)
-    row |= play(env, seconds)
-    row |= resets(env, seconds)
-    row |= expert(env, seconds)
+    row |= play(env, seconds, first)
+    row |= resets(env, seconds, first + SEEDS // 4)
+    row |= expert(env, seconds, first + SEEDS // 2)
     env.close()
     row["make_ms"] = make_time(env_id, preset, seconds)
     row["instance_kb"] = instance_memory(env_id, preset)
@@ -74,10 +78,10 @@ def measure(env_id: str, preset: str, seconds: float) -> dict[str, Any]:
     return row
 
 
-def play(env: gym.Env[str, str], seconds: float) -> dict[str, float]:
+def play(env: gym.Env[str, str], seconds: float, first: int) -> dict[str, float]:
     """Whole episodes of random actions until `seconds` of them are timed."""
-    steps, reset_s, step_s, seed = 0, 0.0, 0.0, 0
-    while not seed or reset_s + step_s < seconds:
+    steps, reset_s, step_s, seed = 0, 0.0, 0.0, first
+    while seed == first or reset_s + step_s < seconds:
         began = perf_counter()
         env.reset(seed=seed)
         reset_s += perf_counter() - began
@@ -96,15 +100,15 @@ def play(env: gym.Env[str, str], seconds: float) -> dict[str, float]:
             step_s += perf_counter() - began
         seed += 1
     return {
-        "episodes": seed,
+        "episodes": seed - first,
         "steps_per_s": steps / (reset_s + step_s),
         "steps_alone_per_s": steps / step_s,
         "step_us": 1e6 * step_s / steps,
     }
 
 
-def resets(env: gym.Env[str, str], seconds: float) -> dict[str, float]:
-    count, began, first = 0, perf_counter(), 1_000_000
+def resets(env: gym.Env[str, str], seconds: float, first: int) -> dict[str, float]:
+    count, began = 0, perf_counter()
     while not count or perf_counter() - began < seconds:
         env.reset(seed=first + count)
         count += 1
@@ -112,11 +116,11 @@ def resets(env: gym.Env[str, str], seconds: float) -> dict[str, float]:
     return {"resets_per_s": count / taken, "reset_us": 1e6 * taken / count}
 
 
-def expert(env: gym.Env[str, str], seconds: float, least: int = 3, most: int = 200) -> dict[str, float]:
+def expert(env: gym.Env[str, str], seconds: float, first: int, least: int = 3, most: int = 200) -> dict[str, float]:
     """Planning time an episode: the expert is asked before each of its own actions, and only that is timed."""
     plan, total, solved, count = env.get_wrapper_attr("expert_plan"), 0.0, 0, 0
     while count < least or (count < most and total < seconds):
-        _, info = env.reset(seed=count)
+        _, info = env.reset(seed=first + count)
         over = env.get_wrapper_attr("status") != "playing"
         while not over:
             began = perf_counter()
@@ -160,9 +164,13 @@ def instance_memory(env_id: str, preset: str) -> float:
 
 def crowd_memory(env_id: str, preset: str) -> float | None:
     """Growth of a fresh process by `CROWD` instances, in MB; None where the system does not tell."""
-    command = [sys.executable, str(Path(__file__).resolve()), "--crowd", env_id, preset]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    return json.loads(said)
+    return afresh("--crowd", env_id, preset)
+
+
+def afresh(*words: str) -> Any:
+    """What this script prints, as JSON, when it is run with `words` in a process of its own."""
+    command = [sys.executable, str(Path(__file__).resolve()), *words]
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
 
 
 def print_crowd(env_id: str, preset: str) -> None:
@@ -184,25 +192,30 @@ def resident() -> int | None:
 
 
 def verification(episodes: int | None) -> dict[str, float]:
-    """`verify` on a bundle of the random policy."""
+    """`verify` on a bundle of the random policy, in a process that has not played it."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         evaluate("quick", "random", folder / "run", episodes=episodes)
         card = Card(name="bench", policy="random", authors="bench", date="2000-01-01")
         bundle = write_bundle(folder / "run", card, folder / "bundle.zip")
-        began = perf_counter()
-        summary = verify(bundle).summary
-        taken = perf_counter() - began
+        taken, played, turns = afresh("--verify", str(bundle))
         size = bundle.stat().st_size
-    played = sum(entry["n_episodes"] for entry in summary["entries"].values())
-    steps = sum(entry["usage"]["steps"] for entry in summary["entries"].values())
     return {
         "suite": "quick",
         "episodes": played,
         "verified_episodes_per_min": 60 * played / taken,
-        "verified_turns_per_s": steps / taken,
+        "verified_turns_per_s": turns / taken,
         "bundle_kb": size / 1e3,
     }
+
+
+def print_verification(bundle: str) -> None:
+    """The other side of `verification`: seconds, episodes, turns."""
+    began = perf_counter()
+    entries = verify(bundle).summary["entries"].values()
+    taken = perf_counter() - began
+    played, turns = sum(entry["n_episodes"] for entry in entries), sum(entry["usage"]["steps"] for entry in entries)
+    print(json.dumps([taken, played, turns]))
 
 
 COLUMNS = {
@@ -282,14 +295,19 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--episodes", type=int, help="tasks of each entry in the bundle to verify (default: all)")
     parser.add_argument("--core", type=int, help="the core to run on (default: the last allowed one)")
     parser.add_argument("--crowd", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--verify", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.crowd:
-        print_crowd(*options.crowd)
-        return
+        return print_crowd(*options.crowd)
+    if options.verify:
+        return print_verification(options.verify)
     if hasattr(os, "sched_setaffinity"):
         core = max(os.sched_getaffinity(0)) if options.core is None else options.core
         os.sched_setaffinity(0, {core})
-    rows = [measure(env_id, preset, options.seconds) for env_id, preset in selected(options)]
+    rows = [
+        measure(env_id, preset, options.seconds, SEEDS * number)
+        for number, (env_id, preset) in enumerate(selected(options), 1)
+    ]
     report = {
         "machine": machine(),
         "seconds": options.seconds,

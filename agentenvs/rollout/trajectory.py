@@ -6,7 +6,7 @@ import itertools
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -103,8 +103,8 @@ class Trajectory:
         """The trajectory as JSON data; absent values are left out."""
         body = {f.name: getattr(self, f.name) for f in fields(self)}
         body["job"] = self.job.to_json()
-        body["steps"] = [_slim(asdict(step)) for step in self.steps]
-        body["decisions"] = [_slim(asdict(decision)) for decision in self.decisions]
+        body["steps"] = [_slim(step, _STEP_FIELDS) for step in self.steps]
+        body["decisions"] = [_slim(decision, _DECISION_FIELDS) for decision in self.decisions]
         return {"schema": SCHEMA_VERSION, "key": self.job.key, **body}
 
     def to_line(self) -> str:
@@ -219,13 +219,16 @@ def _check_fields(what: str, record: Any, shape: Mapping[str, Callable[[Any], bo
             raise ConfigError(f"trajectory {what}: {name} cannot be {quote(getattr(record, name))}")
 
 
-def _slim(record: dict[str, Any]) -> dict[str, Any]:
-    """Without None and without empty collections; what is left out is the default."""
-    return {name: value for name, value in record.items() if value is not None and (value or name in _ALWAYS)}
+def _slim(record: Any, always: Mapping[str, bool]) -> dict[str, Any]:
+    """The fields of a record without None and, but for those that are always there, without what is empty."""
+    found = ((name, getattr(record, name), kept) for name, kept in always.items())
+    return {name: value for name, value, kept in found if value is not None and (kept or value)}
 
 
-_ALWAYS = frozenset(f.name for f in fields(Step) if f.name != "natives") | {
-    *("agent", "role", "number", "seed", "seen", "step", "text"),
+#: The fields of the records, and whether they are written when they are empty (what is left out is the default).
+_STEP_FIELDS = {f.name: f.name != "natives" for f in fields(Step)}
+_DECISION_FIELDS = {
+    f.name: f.name in ("agent", "role", "number", "seed", "seen", "step", "text") for f in fields(Decision)
 }
 
 
