@@ -107,7 +107,7 @@ def _list(options: argparse.Namespace) -> None:
     suites = {name: load_suite(name) for name in suite_names()}
     if options.json:
         listed = {
-            "environments": [entry._asdict() for entry in ENTRIES],
+            "environments": [{**entry._asdict(), "presets": entry.presets()} for entry in ENTRIES],
             "suites": {name: suite.description for name, suite in suites.items()},
         }
         print(json.dumps(listed, indent=2))
@@ -115,7 +115,7 @@ def _list(options: argparse.Namespace) -> None:
     if not options.suites:
         print("environments")
         for entry in ENTRIES:
-            print(f"  {entry.id:28} {entry.summary}")
+            print(f"  {entry.id:28} {entry.summary}\n{'':31}presets: {', '.join(entry.presets())}")
         print("\npolicies\n  random, expert, human, replay:FILE, chat:MODEL@URL, py:module:factory\n")
     print("suites")
     for name, suite in suites.items():

@@ -10,7 +10,7 @@ import gymnasium as gym
 
 from agentenvs.core.tools import Tool
 from agentenvs.rollout.episode import plain
-from agentenvs.rollout.job import Job, make_env, make_jobs
+from agentenvs.rollout.job import Job, attributes_of, make_env, make_jobs
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,13 @@ def rows(
 
     Each row holds `prompt` (chat messages: instructions as system, first observation as user), `tools` (function
     schemas), `task_id`, `split`, `seed` and `job`, from which `agentenvs.Job.from_json` and `collect` play the task.
-    `codec` None means native actions; `n` may be None only where the split is finite.
+    `codec` None means native actions, "protocol" the published stack of the preset; `n` may be None only where the
+    split is finite.
     """
-    wrappers = () if codec is None else ({"name": "TextActions", "kwargs": {"codec": codec}},)
+    if codec == "protocol":
+        [wrappers] = attributes_of(env_id, kwargs or {}, "protocol")
+    else:
+        wrappers = () if codec is None else ({"name": "TextActions", "kwargs": {"codec": codec}},)
     env = make_env(Job(env_id, "", kwargs=kwargs or {}, wrappers=wrappers))
     try:
         tasks = env.get_wrapper_attr("source").ids(split, n)

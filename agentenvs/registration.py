@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import gymnasium as gym
+from gymnasium.envs.registration import load_env_creator
 
 
 class Entry(NamedTuple):
@@ -13,6 +14,10 @@ class Entry(NamedTuple):
     id: str
     entry_point: str
     summary: str
+
+    def presets(self) -> tuple[str, ...]:
+        """The presets of the environment; this imports its family."""
+        return load_env_creator(self.entry_point).presets  # type: ignore[attr-defined]
 
 
 ENTRIES = (

@@ -45,7 +45,8 @@ class TextEnv(gym.Env[str, str]):
     - `family`: first part of its task ids;
     - `components`: names of all reward components, in the order in which they are summed;
     - `observation_is_state`: each observation shows the whole state, so a later one replaces an earlier one;
-    - `extra_info`: info keys of its own, as in `core.info.SCHEMA`.
+    - `extra_info`: info keys of its own, as in `core.info.SCHEMA`;
+    - `presets`: the names that its keyword `preset` takes.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi", "human"], "render_fps": 4}
@@ -53,6 +54,7 @@ class TextEnv(gym.Env[str, str]):
     components: ClassVar[tuple[str, ...]]
     observation_is_state: ClassVar[bool] = False
     extra_info: ClassVar[dict[str, schema.Key]] = {}
+    presets: ClassVar[tuple[str, ...]] = ()
 
     source: TaskSource
     tools: tuple[Tool, ...]

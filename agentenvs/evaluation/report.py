@@ -42,9 +42,9 @@ def _columns(entries: list[dict[str, Any]]) -> dict[str, list[str]]:
         "void": [str(entry["n_void"] or "") for entry in entries],
         "score": [_interval(entry.get("score"), 3) for entry in entries],
         "success": success or [""] * len(entries),
-        "return": [f"{entry['return']['value']:.2f}" if "return" in entry else "" for entry in entries],
+        "return": [_plain(entry["return"]["value"], 2) if "return" in entry else "" for entry in entries],
         "turns": [f"{entry['turns']['value']:.1f}" if "turns" in entry else "" for entry in entries],
-        "norm.": [f"{entry['normalised']['value']:.3f}" if "normalised" in entry else "" for entry in entries],
+        "norm.": [_plain(entry["normalised"]["value"], 3) if "normalised" in entry else "" for entry in entries],
     }
 
 
@@ -53,3 +53,9 @@ def _interval(figure: dict[str, Any] | None, digits: int) -> str:
         return ""
     value, low, high = (f"{figure[name]:.{digits}f}" for name in ("value", "low", "high"))
     return value if low == high else f"{value} \\[{low}, {high}]"
+
+
+def _plain(value: float, digits: int) -> str:
+    """The number without a sign before nothing but zeros."""
+    text = f"{value:.{digits}f}"
+    return text.removeprefix("-") if not float(text) else text

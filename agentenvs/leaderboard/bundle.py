@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -18,7 +19,9 @@ from typing import IO, Any
 
 from agentenvs._version import __version__
 from agentenvs.core.errors import ConfigError, DataError, VerificationError, quote
+from agentenvs.core.info import canonical
 from agentenvs.leaderboard.card import Card, make_card
+from agentenvs.rollout.episode import same
 from agentenvs.rollout.trajectory import Trajectory, parse_line
 
 FORMAT, VERSION = "agentenvs.bundle", 1
@@ -26,6 +29,7 @@ FILES = ("manifest.json", "card.json", "run.json", "summary.json", "episodes.jso
 MAX_TOTAL = 1 << 30
 MAX_SMALL = 4 << 20
 MAX_LINE = 64 << 20
+_MAX_INDEX = 64 << 10  # bytes of the central directory, which is read whole before any limit of ours
 _STAMP = (1980, 1, 1, 0, 0, 0)  # no clock: equal runs give equal bundles
 
 
@@ -40,12 +44,24 @@ class Bundle:
     manifest: dict[str, Any]
 
     def trajectories(self) -> Iterator[Trajectory]:
-        """The episodes, one at a time; raises `VerificationError` for what is no record."""
+        """The episodes, one at a time; raises `VerificationError` for what is no record.
+
+        The file is opened anew, so at its end it must still be the one of the manifest. A line must be, byte for byte,
+        what this package writes: a record that other readers could read differently (a key that stands twice) is none.
+        """
+        total = hashlib.sha256()
         for number, line in enumerate(_lines(self.path), 1):
+            total.update(line)
             try:
-                yield parse_line(line, "episodes.jsonl", number)
-            except DataError as error:
-                raise VerificationError("bad_record", str(error)) from None
+                trajectory = parse_line(line, "episodes.jsonl", number)
+                written = trajectory.to_line()
+            except (DataError, TypeError, ValueError, OverflowError, RecursionError) as error:
+                raise VerificationError("bad_record", str(error)[:300]) from None
+            if written.encode() + b"\n" != line:
+                raise VerificationError("bad_record", f"episodes.jsonl, line {number}: not as agentenvs writes a record")
+            yield trajectory
+        if total.hexdigest() != self.manifest["sha256"]["episodes.jsonl"]:
+            raise VerificationError("wrong_hash", "episodes.jsonl: the file was changed while it was read")
 
 
 def write_bundle(run: Path, card: Card, out: Path) -> Path:
@@ -62,6 +78,8 @@ def write_bundle(run: Path, card: Card, out: Path) -> Path:
         "episodes": contents["episodes.jsonl"].count(b"\n"),
         "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in sorted(contents.items())},
     }
+    if out.is_dir():
+        raise ConfigError(f"{out} is a folder; name a file for the bundle")
     temporary = out.with_name(out.name + ".tmp")
     with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in FILES:
@@ -87,12 +105,31 @@ def read_bundle(path: Path) -> Bundle:
 
 
 def _archive(path: Path) -> zipfile.ZipFile:
+    if not path.is_file():
+        raise VerificationError("unreadable", f"there is no file {path}")
     try:
+        _check_frame(path)
         return zipfile.ZipFile(path)
-    except FileNotFoundError:
-        raise VerificationError("unreadable", f"there is no file {path}") from None
-    except (OSError, zipfile.BadZipFile, ValueError) as error:
+    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError, struct.error) as error:
         raise VerificationError("unreadable", f"{path.name} is no zip archive: {error}") from None
+
+
+def _check_frame(path: Path) -> None:
+    """Refuse an archive with anything before its first member or after its index, and an index without end.
+
+    Readers that begin at the front and readers that begin at the end must find the same archive.
+    """
+    size = path.stat().st_size
+    if size > MAX_TOTAL:
+        raise VerificationError("too_large", f"{size} bytes; at most {MAX_TOTAL} are read")
+    with open(path, "rb") as stream:
+        head = stream.read(4)
+        stream.seek(max(0, size - 22))
+        mark, *_, length, offset, comment = struct.unpack("<4s4H2LH", stream.read(22))
+    if (head, mark, comment, offset + length + 22) != (b"PK\3\4", b"PK\5\6", 0, size):
+        raise zipfile.BadZipFile("it must begin with a member and end with its index, without a comment")
+    if length > _MAX_INDEX:
+        raise VerificationError("too_large", f"an index of {length} bytes; at most {_MAX_INDEX} are read")
 
 
 @contextlib.contextmanager
@@ -116,6 +153,9 @@ def _check_members(archive: zipfile.ZipFile) -> None:
         raise VerificationError("unknown_file", "a member stands twice in the archive")
     if missing := [name for name in FILES if name not in names]:
         raise VerificationError("missing_file", ", ".join(missing))
+    for member in archive.infolist():
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or member.flag_bits & 1:
+            raise VerificationError("unreadable", f"{member.filename}: expected deflated or stored, not encrypted")
     if (total := sum(member.file_size for member in archive.infolist())) > MAX_TOTAL:
         raise VerificationError("too_large", f"{total} bytes unpacked; at most {MAX_TOTAL} are read")
 
@@ -123,12 +163,19 @@ def _check_members(archive: zipfile.ZipFile) -> None:
 def _json(archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
     content = _read(archive, name)
     try:
-        value = json.loads(content)
+        value = json.loads(content, object_pairs_hook=_unique)
+        canonical(value)  # finite, and not too deeply nested
     except (ValueError, RecursionError) as error:
         raise VerificationError("bad_record", f"{name}: {error}"[:300]) from None
     if not isinstance(value, dict):
         raise VerificationError("bad_record", f"{name}: expected an object, got {quote(value)}")
     return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a key stands twice")
+    return dict(pairs)
 
 
 def _read(archive: zipfile.ZipFile, name: str) -> bytes:
@@ -142,9 +189,11 @@ def _read(archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _check_manifest(archive: zipfile.ZipFile, manifest: dict[str, Any]) -> None:
-    if manifest.get("format") != FORMAT or manifest.get("version") != VERSION:
-        found = manifest.get("format"), manifest.get("version")
+    found = [manifest.get("format"), manifest.get("version")]
+    if not same(found, [FORMAT, VERSION]):
         raise VerificationError("bad_record", f"manifest.json: expected {FORMAT} {VERSION}, got {quote(found)}")
+    if strange := set(manifest) - {"format", "version", "package", "episodes", "sha256"}:
+        raise VerificationError("bad_record", f"manifest.json: unknown key {quote(min(strange))}")
     hashes = manifest.get("sha256")
     if not isinstance(hashes, dict) or set(hashes) != set(FILES) - {"manifest.json"}:
         raise VerificationError("bad_record", "manifest.json: expected the sha256 of every other file")

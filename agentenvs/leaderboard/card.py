@@ -23,6 +23,8 @@ class Card:
     - `name`: of the row and its folder: lower-case letters, digits, `.`, `_`, `-`.
     - `policy`: what was run; `authors`: who ran it; `date`: when (YYYY-MM-DD).
     - `description`, `code` (a link), `budget` (training and inference compute, tokens): optional.
+
+    All of it is printable text: no control, invisible or direction characters; `description` may have line breaks.
     """
 
     name: str
@@ -58,12 +60,16 @@ def make_card(data: Any, where: str) -> Card:
             data = {**data, name: value.isoformat()}
         elif not isinstance(value, str) or len(value) > _LIMITS.get(name, 100):
             raise ConfigError(f"{where}: {name}: expected text of at most {_LIMITS.get(name, 100)} characters")
-    if missing := [name for name in names[:4] if not data.get(name)]:
+        elif not all(char.isprintable() or (char == "\n" and name == "description") for char in value):
+            raise ConfigError(f"{where}: {name}: expected printable text, got {ascii(value)[:100]}")
+    if missing := [name for name in names[:4] if not data.get(name, "").strip()]:
         raise ConfigError(f"{where}: {', '.join(missing)} missing; a card needs {', '.join(names[:4])}")
     if not _SLUG.fullmatch(data["name"]):
         raise ConfigError(f"{where}: name: expected lower-case letters, digits and . _ -, got {quote(data['name'])}")
     try:
-        datetime.date.fromisoformat(data["date"])
+        written = datetime.date.fromisoformat(data["date"]).isoformat()
     except ValueError:
-        raise ConfigError(f"{where}: date: expected YYYY-MM-DD, got {quote(data['date'])}") from None
+        written = ""
+    if data["date"] != written:
+        raise ConfigError(f"{where}: date: expected YYYY-MM-DD, got {quote(data['date'])}")
     return Card(**data)

@@ -7,7 +7,7 @@ from typing import Any
 from agentenvs.core.errors import AgentEnvsError, InfrastructureError, VerificationError, quote
 from agentenvs.core.rng import derive
 from agentenvs.core.snapshot import snapshot
-from agentenvs.rollout.episode import Pool, reset_digest, restore_digest, same, step_digest
+from agentenvs.rollout.episode import KEPT, Pool, reset_digest, restore_digest, same, step_digest
 from agentenvs.rollout.trajectory import Step, Trajectory
 
 
@@ -35,7 +35,7 @@ class _Check:
 
     def run(self) -> None:
         self._same("observation", self.record.observation, self.observation, 0)
-        self._same("info", self.record.info, {name: self.info.get(name) for name in self.record.info}, 0)
+        self._same("info", self.record.info, self._known(self.record.info), 0)
         self._same("digest", self.record.digest, self.digest, 0)
         self._mark(0)
         for number, step in enumerate(self.record.steps, 1):
@@ -63,7 +63,7 @@ class _Check:
         self._same("reward", step.reward, float(reward), number)
         self._same("reward", step.components, self.info["reward_components"], number)
         self._same("flag", [step.terminated, step.truncated], [terminated, truncated], number)
-        self._same("info", step.info, {name: self.info.get(name) for name in step.info}, number)
+        self._same("info", step.info, self._known(step.info), number)
         self._same("action", step.natives, [call["native"] for call in self.info.get("calls", ())], number)
         self.digest = step_digest(self.digest, step.action, self.observation, reward, terminated, truncated, self.info)
         self._same("digest", step.digest, self.digest, number)
@@ -75,19 +75,27 @@ class _Check:
         self.observation, self.info, self.total, then, saved = self.marks[step.restore]
         self.env.reset(options={"snapshot": saved})
         self._same("observation", step.observation, self.observation, number)
+        self._same("reward", [step.reward, step.components], [0.0, {}], number)
+        self._same("flag", [step.terminated, step.truncated], [False, False], number)
+        self._same("info", step.info, self._known(step.info), number)
+        self._same("action", [step.action, step.natives], ["", []], number)
         self.digest = restore_digest(self.digest, step.restore, then)
         self._same("digest", step.digest, self.digest, number)
 
     def _end(self) -> None:
         record, number = self.record, len(self.record.steps)
         self._same("end", record.end_reason, self.info.get("end_reason", "policy_budget"), number)
-        self._same("score", float(record.score), float(self.info["score"]), number)
+        self._same("score", record.score, float(self.info["score"]), number)
         self._same("score", record.success, self.info["success"], number)
-        self._same("reward", float(record.total_reward), self.total, number)
+        self._same("reward", record.total_reward, self.total, number)
         restores = len(self.record.steps) - self.played
         counts = {"steps": self.played, "resets": 1, "restores": restores, "undone_steps": self.undone}
         tokens = ("prompt_tokens", "completion_tokens")
         self._same("count", {n: v for n, v in record.usage.items() if n not in tokens}, counts, number)
+
+    def _known(self, recorded: dict[str, Any]) -> dict[str, Any]:
+        """What the record of an info must hold: the keys that are always kept, and those it adds to them."""
+        return {name: self.info[name] for name in {*recorded, *KEPT} if name in self.info}
 
     def _same(self, what: str, recorded: Any, found: Any, number: int) -> None:
         try:
@@ -115,9 +123,15 @@ def _check_spec(trajectory: Trajectory, spec: dict[str, Any]) -> None:
 
 
 def _check_decisions(trajectory: Trajectory, run_seed: int) -> None:
-    """Every action must be a decision's, and every decision's seed that of its turn."""
+    """Every action must be one decision's, every decision's seed that of its turn, and no turn answered twice."""
     job, texts = trajectory.job, {}
+    turns: set[tuple[str, int]] = set()
     for decision in trajectory.decisions:
+        turn = decision.agent, decision.number
+        if turn in turns or decision.step in texts or (decision.step or len(texts) + 1) <= decision.seen:
+            detail = f"turn {quote(decision.number)} of {quote(decision.agent)}: answered twice, or after its step"
+            raise VerificationError("bad_record", f"{job.task}, {detail}")
+        turns.add(turn)
         expected = derive("turn", run_seed, job.key, decision.agent, decision.number)
         if decision.seed != expected:
             detail = f"{job.task}, turn {quote(decision.number)}: recorded {quote(decision.seed)}, expected {expected}"

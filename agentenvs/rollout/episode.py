@@ -151,7 +151,7 @@ class Episode:
 
     @property
     def over(self) -> bool:
-        return self.env.get_wrapper_attr("status") != "playing"
+        return self.env is _FINISHED or self.env.get_wrapper_attr("status") != "playing"
 
     # Asking -------------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from agentenvs.core.task import Task
 from agentenvs.core.tools import Call, Grammar, Parameter, Tool
 from agentenvs.envs.sokoban.engine import cells, floor, move, on_goal, solved
 from agentenvs.envs.sokoban.expert import Expert, idle
-from agentenvs.envs.sokoban.presets import CHANGEABLE, effect, instructions, rules_of, vocabulary
+from agentenvs.envs.sokoban.presets import CHANGEABLE, PRESETS, effect, instructions, rules_of, vocabulary
 from agentenvs.envs.sokoban.reward import COMPONENTS, IDLE, reward
 from agentenvs.envs.sokoban.tasks import given, make_source
 from agentenvs.envs.sokoban.text import Board, check
@@ -49,6 +49,7 @@ class SokobanEnv(TextEnv):
     family = "sokoban"
     components = COMPONENTS
     observation_is_state = True
+    presets = tuple(PRESETS)
     extra_info = {"generation_tries": Key(int, "private", "wall layouts drawn for this level; at reset, if generated")}
 
     def __init__(
@@ -123,6 +124,8 @@ class SokobanEnv(TextEnv):
         )
         if boxes == before:
             effective, self._player = player != self._player, player
+            if self._won:  # the level was solved from the start: it ends with the first action, as in the original
+                return Outcome(self.view(), reward(0, True), effective, "solved", "commit")
             return Outcome(tell(player, self._cells), IDLE, effective, "", "commit")
         if not may_push:
             return Outcome(tell(self._player, self._cells), IDLE, False, "", "commit")

@@ -5,7 +5,7 @@ Task ids are `sokoban/<split>/<key>`:
 | levels | key | splits |
 |---|---|---|
 | generated | `<rows>x<cols>x<boxes>[d<difficulty>].<number>` | by wall layout: no layout is in two splits |
-| ragen, vagen | `<levels>.<rows>x<cols>x<boxes>.<seed>` | by seed, as published: validation 123-378, train from 10000 |
+| ragen, vagen | `<levels>.<rows>x<cols>x<boxes>[s<depth>].<seed>` | by published seed: validation 123-378, train from 10000 |
 | boxoban | `<difficulty>.<file>.<index>` | those of the files; `hard` has no split and counts as test |
 | embedded | `<difficulty>.<index>` | of five levels one is train, one validation, three test |
 | xsb | `<index>` | all are test |
@@ -34,6 +34,7 @@ from agentenvs.envs.sokoban.solver import shortest_moves
 _BOXOBAN_SPLITS = {"train": "train", "validation": "valid", "test": "test"}
 _TRAIN_SEEDS = 10_000
 _PUBLISHED_SEEDS = {"validation": range(123, 379), "test": range(379, _TRAIN_SEEDS)}
+_RAGEN_DEPTH = 300
 _VAGEN_MOVES = 5
 _TIERS = ("easy", "medium", "hard")
 _GOLDEN = 0x9E3779B97F4A7C15  # 2**64 / golden ratio: spreads neighbouring layouts over the splits
@@ -105,7 +106,8 @@ class Published(Levels, EndlessSource):
 
     def __init__(self, name: str, rows: int, cols: int, boxes: int, search_depth: int) -> None:
         self.name, self.shape, self.search_depth = name, (rows, cols, boxes), search_depth
-        self.prefix = f"{name}.{rows}x{cols}x{boxes}."
+        depth = "" if search_depth == _RAGEN_DEPTH else f"s{search_depth}"  # other depths give other rooms
+        self.prefix = f"{name}.{rows}x{cols}x{boxes}{depth}."
 
     def seed_of(self, split: str, number: int) -> int:
         """The published seed ranges: numbers inside a range are seeds as they are, others are moved into it."""

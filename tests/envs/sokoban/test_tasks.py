@@ -98,6 +98,24 @@ def test_a_level_that_holds_a_box_on_target_pays_nothing_for_it():
     assert info["reward_components"] == {"step": -0.1, "box": 0.0, "solved": 0.0}
 
 
+def test_a_level_that_is_solved_at_reset_ends_with_the_first_action():
+    env = gym.make(SOKOBAN, levels="given", level="#####\n#@*-#\n#####")
+    _, info = env.reset(seed=0)
+    assert (info["score"], info["success"]) == (1.0, True)
+    _, reward, terminated, truncated, info = env.step("Up")
+    assert (reward, terminated, truncated, info["end_reason"]) == (pytest.approx(9.9), True, False, "solved")
+
+
+def test_a_task_id_names_one_level_whatever_the_preset():
+    """Published rooms depend on the search depth, so it is part of the key."""
+    ids = {}
+    for preset in ("ragen", "spa", "verl-agent", "vagen", "default", "tiny"):
+        made = source(preset=preset)
+        for task_id in made.ids("validation", 100):
+            level = format_level(made.task(task_id).data)
+            assert ids.setdefault(task_id, level) == level
+
+
 def test_hand_worked_rewards():
     """On: 0.9. Off again: -1.1. The winning push: 10.9."""
     env = gym.make(SOKOBAN, levels="given", level="########\n#-@$.--#\n#------#\n#--$.--#\n########")
