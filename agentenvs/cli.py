@@ -6,13 +6,14 @@ import argparse
 import contextlib
 import difflib
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import agentenvs
-from agentenvs.core.errors import AgentEnvsError, ConfigError, InfrastructureError, VerificationError
+from agentenvs.core.errors import AgentEnvsError, ConfigError, InfrastructureError, VerificationError, quote
 
 OK, REFUSED, USAGE, INFRASTRUCTURE, INTERRUPTED = 0, 1, 2, 3, 130
 _EXIT_CODES = """exit codes:
@@ -33,22 +34,47 @@ _EXAMPLES = """examples:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Names the nearest choice where a word is not known, and exits with USAGE."""
+    """Names the nearest command, choice or option where a word is not known, and exits with USAGE."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        words = sys.argv[1:] if args is None else list(args)
+        known = list(self._option_string_actions)
+        for word in words[: words.index("--") if "--" in words else None]:
+            name = word.partition("=")[0]
+            if self._subparsers is not None and not word.startswith("-"):
+                break  # what follows is the command's
+            if name.startswith("--") and not any(option.startswith(name) for option in known):
+                self.error(f"unknown option {quote(name)}{_nearest(name, known)}")
+        return super().parse_known_args(words, namespace)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            kind = "command" if isinstance(action, argparse._SubParsersAction) else action.dest
+            self.error(f"unknown {kind} {quote(value)}{_nearest(value, list(action.choices))}")
 
     def error(self, message: str) -> Any:
-        if "invalid choice: " in message:
-            word = message.split("invalid choice: ")[1].split("'")[1]
-            action = next(a for a in self._actions if isinstance(a, argparse._SubParsersAction))
-            near = difflib.get_close_matches(word, action.choices, n=1, cutoff=0.4)
-            message = f"unknown command {word!r}" + (f"; did you mean {near[0]!r}?" if near else "")
         self.exit(USAGE, f"agentenvs: {message}\nTry: {self.prog} --help\n")
+
+
+def _nearest(word: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(word, known, n=1, cutoff=0.4)
+    return f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(known)}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; mistakes of the user are printed without a traceback."""
-    options = _parser().parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a character that the terminal lacks is no reason to fail
+            stream.reconfigure(errors="backslashreplace")
     try:
-        return options.handler(options) or OK
+        options = _parser().parse_args(arguments)
+        code = options.handler(options) or OK
+        if sys.stdout is not None:  # it is None where it was closed
+            sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # the reader has what it wanted, e.g. `agentenvs list | head -1`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
     except VerificationError as error:
         print(f"refused: {error}", file=sys.stderr)
         return REFUSED
@@ -138,7 +164,7 @@ def _add_play(commands: Any) -> None:
     command.add_argument("--protocol", action="store_true", help="in the published format of the preset")
 
 
-def _play(options: argparse.Namespace) -> None:
+def _play(options: argparse.Namespace) -> int:
     from agentenvs.rollout.collect import collect
     from agentenvs.rollout.job import Job, attributes_of
 
@@ -147,16 +173,17 @@ def _play(options: argparse.Namespace) -> None:
     split = options.split or source.splits[0]
     wrappers = protocol if options.protocol else ()
     job = Job(options.id, source.sample(split, options.seed).id, seed=options.seed, kwargs=kwargs, wrappers=wrappers)
-    for trajectory in collect(None, options.policy, [job], seed=options.seed):
-        if options.policy != "human":
-            for step in trajectory.steps:
-                print(f"> {step.action}\n{step.observation}\n")
-        elif trajectory.steps:
-            print(trajectory.steps[-1].observation)
-        print(
-            f"{trajectory.end_reason}: score {trajectory.score:g}, reward {trajectory.total_reward:g}, "
-            f"{trajectory.usage['steps']} steps"
-        )
+    [trajectory] = collect(None, options.policy, [job], seed=options.seed)
+    if options.policy != "human":
+        for step in trajectory.steps:
+            print(f"> {step.action}\n{step.observation}\n")
+    elif trajectory.steps:
+        print(trajectory.steps[-1].observation)
+    print(
+        f"{trajectory.end_reason}: score {trajectory.score:g}, reward {trajectory.total_reward:g}, "
+        f"{trajectory.usage['steps']} steps"
+    )
+    return INFRASTRUCTURE if trajectory.end_reason == "void" else OK
 
 
 def _setting(text: str) -> tuple[str, Any]:
@@ -259,6 +286,8 @@ def _verify(options: argparse.Namespace) -> None:
     from agentenvs.evaluation.report import print_summary
     from agentenvs.leaderboard.table import store
 
+    if not Path(options.bundle).exists():
+        raise ConfigError(f"there is no bundle {options.bundle}; make one with agentenvs submit")
     verified = _verified(Path(options.bundle), options.policy)
     print_summary(verified.summary)
     print(f"accepted: {verified.tier}")

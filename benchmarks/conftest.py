@@ -14,7 +14,7 @@ import pytest
 
 from agentenvs.core.errors import AgentEnvsError
 from agentenvs.evaluation.report import print_summary
-from agentenvs.evaluation.runner import RunFolder, finish_run, folder_name, open_run
+from agentenvs.evaluation.runner import RunFolder, finish_run, finished_summary, folder_name, open_run
 from agentenvs.evaluation.suite import load_suite
 from agentenvs.policies.resolve import make_policy
 from agentenvs.testing.pytest_plugin import OPTIONS, destination
@@ -47,8 +47,11 @@ def runs_of(config: pytest.Config) -> list[tuple[RunFolder, str]]:
 
 def pytest_configure(config: pytest.Config) -> None:
     try:
-        config.agentenvs_runs = runs_of(config)  # type: ignore[attr-defined]
-    except AgentEnvsError as error:
+        config.agentenvs_runs = runs = runs_of(config)  # type: ignore[attr-defined]
+        if not (hasattr(config, "workerinput") or config.option.collectonly):
+            for run, _ in runs:
+                finished_summary(run)  # void episodes are played again, as by `agentenvs eval`
+    except (AgentEnvsError, OSError) as error:
         raise pytest.UsageError(str(error)) from None
 
 

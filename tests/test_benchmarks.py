@@ -89,6 +89,52 @@ def test_an_interrupted_run_goes_on(tmp_path: Path, suite: Path) -> None:
     assert same(tmp_path / "whole", tmp_path / "runs" / "two-random")
 
 
+FLAKY = """
+import os
+from agentenvs.core.errors import InfrastructureError
+
+class Flaky:
+    name = "flaky"
+    def act(self, turns):
+        if os.path.exists(os.environ["DOWN"]):
+            raise InfrastructureError("the server is down")
+        return ["Up" for _ in turns]
+"""
+
+
+def test_void_episodes_fail_the_run_and_are_played_again(
+    tmp_path: Path, suite: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "flaky.py").write_text(FLAKY)
+    (tmp_path / "down").touch()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("DOWN", str(tmp_path / "down"))
+    words = (
+        "--suite",
+        str(suite),
+        "--policy",
+        "py:flaky:Flaky",
+        "--episodes",
+        "3",
+        "--results",
+        str(tmp_path / "runs"),
+    )
+    done = bench(*words)
+    assert done.returncode == 1
+    assert "episodes are void" in done.stdout
+    (tmp_path / "down").unlink()
+    assert bench(*words, "-n", "2").returncode == 0
+    assert {path.name for path in (tmp_path / "runs" / "two-flaky").iterdir()} == {
+        *("episodes.jsonl", "run.json", "summary.json")
+    }
+
+
+def test_results_that_are_a_file_are_a_usage_error(tmp_path: Path, suite: Path) -> None:
+    (tmp_path / "runs").touch()
+    done = bench("--suite", str(suite), "--results", str(tmp_path / "runs"))
+    assert done.returncode == 4, done.stdout + done.stderr
+
+
 def test_a_wrong_name_is_a_usage_error(tmp_path: Path) -> None:
     done = bench("--suite", "quik", "--results", str(tmp_path))
     assert done.returncode == 4

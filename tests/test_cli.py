@@ -95,6 +95,24 @@ def test_a_refused_submission(tmp_path: Path) -> None:
     ("words", "says"),
     [
         (("evla",), "did you mean 'eval'"),
+        (("e'v",), "did you mean 'eval'"),
+        (("",), "unknown command ''"),
+        (("--vresion",), "did you mean '--version'"),
+        (("eval", "--suite", "quick", "--polcy", "expert"), "did you mean '--policy'"),
+        (("eval", "--suite", "quick", "--polcy=expert"), "did you mean '--policy'"),
+        (("list", "--sutes"), "did you mean '--suites'"),
+        (("data", "gett"), "did you mean 'get'"),
+        (("eval", "--suite", "quick", "--policy", "expert", "--seed", "-1"), "seed: expected a whole number"),
+        (("eval", "--suite", "quick", "--policy", "expert", "--seed", str(2**64)), "seed: expected a whole number"),
+        (("eval", "--suite", "folder.toml", "--policy", "expert"), "folder.toml: cannot be read"),
+        (("eval", "--suite", "latin.toml", "--policy", "expert"), "latin.toml: cannot be read"),
+        (("eval", "--suite", "quick", "--policy", "expert", "--out", "latin.toml"), "latin.toml"),
+        (("play", "agentenvs/Sokoban-v0", "--policy", "random", "--seed", "-1"), "seed: expected"),
+        (("play", "agentenvs/Sokoban-v0", "--policy", "random", "--split", "tset"), "did you mean 'test'"),
+        (("submit", "nowhere", "--card", "folder.toml"), "folder.toml: cannot be read"),
+        (("submit", "nowhere", "--card", "latin.toml"), "latin.toml: cannot be read"),
+        (("verify", "nowhere.zip"), "nowhere.zip"),
+        (("leaderboard", "latin.toml"), "no leaderboard"),
         ((), "COMMAND"),
         (("eval", "--suite", "quik", "--policy", "expert"), "did you mean 'quick'"),
         (("eval", "--suite", "quick", "--policy", "expret"), "did you mean 'expert'"),
@@ -120,10 +138,45 @@ def test_a_refused_submission(tmp_path: Path) -> None:
     ids=lambda value: "_".join(value)[:40] if isinstance(value, tuple) else "",
 )
 def test_a_mistake_is_told_in_a_sentence(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+    (tmp_path / "folder.toml").mkdir()
+    (tmp_path / "latin.toml").write_bytes("name = 'Übel'".encode("latin-1"))
     done = run(*words, folder=tmp_path, AGENTENVS_DATA=str(tmp_path))
     assert done.returncode == USAGE, done.stderr
     assert says in done.stderr
     assert not (tmp_path / "runs").exists(), "a mistake leaves nothing behind"
+
+
+@pytest.mark.parametrize("words", ["list", "list --json", "eval --help", "play agentenvs/Sokoban-v0 --policy random"])
+def test_a_reader_that_leaves_early_is_no_failure(tmp_path: Path, words: str) -> None:
+    for reader in ("head -1", "true"):
+        command = f"set -o pipefail; {sys.executable} -m agentenvs.cli {words} | {reader}"
+        done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        assert (done.returncode, done.stderr) == (OK, "")
+
+
+@pytest.mark.parametrize("stream", ["", ">&-", "2>&-", "</dev/null", ">&- 2>&- <&-"])
+def test_a_closed_stream_is_no_failure(tmp_path: Path, stream: str) -> None:
+    words = "eval --suite quick --policy random --episodes 1 --out run"
+    command = f"exec {sys.executable} -m agentenvs.cli {words} {stream}"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == OK, done.stderr
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
+@pytest.mark.parametrize("columns", ["1", "20", "200"])
+def test_any_terminal_will_do(tmp_path: Path, encoding: str, columns: str) -> None:
+    words = ("eval", "--suite", "quick", "--policy", "random", "--episodes", "1", "--out", "run")
+    done = run(*words, folder=tmp_path, PYTHONIOENCODING=encoding, COLUMNS=columns)
+    assert done.returncode == OK, done.stderr
+
+
+def test_playing_against_a_server_that_is_down(tmp_path: Path) -> None:
+    words = ["play", "agentenvs/Sokoban-v0", "--policy", "chat:m@http://127.0.0.1:9/v1"]
+    code = "import agentenvs.policies.transport as t; t.pause_s = lambda *a: 0.0; from agentenvs.cli import main; "
+    command = [sys.executable, "-c", code + f"raise SystemExit(main({words!r}))"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == INFRASTRUCTURE, done.stderr
 
 
 def test_a_server_that_is_down_voids_the_episodes(tmp_path: Path) -> None:

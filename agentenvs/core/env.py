@@ -1,6 +1,6 @@
 """`TextEnv`: the base class that does what all environments have in common.
 
-A family gives its rules as a handful of methods (`begin`, `play`, `facts`, ...). The base parses actions, counts
+A family gives its rules as a handful of methods (`begin`, `play`, `tell`, ...). The base parses actions, counts
 turns, keeps the limit, sums reward components, builds infos, and saves and restores.
 """
 
@@ -113,8 +113,8 @@ class TextEnv(gym.Env[str, str]):
         """The answer to an action that cannot be read; the state stays as it is."""
         return Outcome(reason, {}, valid=False, error_type="invalid_action")
 
-    def facts(self) -> dict[str, Any]:
-        """Four facts of the current state, as fresh JSON data under their info keys: `score`, the suite's metric in
+    def tell(self, info: dict[str, Any]) -> None:
+        """Write four facts of the current state into the info, as fresh JSON data: `score`, the suite's metric in
         [0, 1], and `success`, both as if the episode ended now; `state_key`, equal for equal states whatever the
         history; `observed`, what the observation says in structured form."""
         raise NotImplementedError
@@ -296,7 +296,7 @@ class TextEnv(gym.Env[str, str]):
         info["is_effective"] = last.effective
         info["tool_result"] = {"ok": False, "error_type": last.error_type} if last.error_type else {"ok": True}
         info["reward_components"] = rewards.copy()
-        info.update(self.facts())
+        self.tell(info)
         if last.kind:
             info["action_kind"] = last.kind
         if self._end_reason:

@@ -16,6 +16,7 @@ def print_summary(summary: dict[str, Any], console: Console | None = None) -> No
     title = f"{summary['suite']} v{summary['suite_version']} · {summary['policy']} · seed {summary['seed']}"
     if summary["episodes"]:
         title += f" · first {summary['episodes']} tasks of each entry"
+    title = "".join(char if char.isprintable() else "�" for char in title)  # the name of a stranger's policy
     table = Table(title=escape(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     entries = summary["entries"].items()
     columns = {name: cells for name, cells in _columns([entry for _, entry in entries]).items() if any(cells)}

@@ -7,6 +7,7 @@ a killed one goes on where it was.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -15,10 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agentenvs._version import __version__
 from agentenvs.core.errors import ConfigError, quote
+from agentenvs.core.snapshot import natural
 from agentenvs.evaluation.suite import Suite, load_suite
 from agentenvs.evaluation.summary import summarise
 from agentenvs.policies.resolve import as_policy, name_of, needs_of
+from agentenvs.policies.scripted import Expert
 from agentenvs.rollout.collect import check_backend, collect
 from agentenvs.rollout.job import Job
 from agentenvs.rollout.programs import Program, play
@@ -64,18 +68,16 @@ def evaluate(
     policy = as_policy(policy)
     check_backend(backend, num_envs)
     run = open_run(suite, policy, Path(out), episodes=episodes, seed=seed)
-    if run.finished:
-        summary = run.summary()
-        if not any(entry["n_void"] for entry in summary["entries"].values()):
+    with _alone(run.out):
+        if (summary := finished_summary(run)) is not None:
             return summary
-        reopen(run)
-    done, total = 0, sum(len(part.jobs) for part in run.parts)
-    for part in run.parts:
-        for _ in play_part(run, part, policy, backend=backend, num_envs=num_envs, program=program, keep=keep):
-            done += 1
-            if progress is not None:
-                progress(part.name, done, total)
-    return finish_run(run)
+        done, total = 0, sum(len(part.jobs) for part in run.parts)
+        for part in run.parts:
+            for _ in play_part(run, part, policy, backend=backend, num_envs=num_envs, program=program, keep=keep):
+                done += 1
+                if progress is not None:
+                    progress(part.name, done, total)
+        return finish_run(run)
 
 
 @dataclass(frozen=True)
@@ -100,15 +102,30 @@ class RunFolder:
 
     def summary(self) -> dict[str, Any]:
         """The summary, worked out from the episodes; also writes `summary.json`."""
-        summary = summarise(self.suite, self.settings, read(self.episodes))
+        summary = summarise(self.suite, self.settings, self._own(read(self.episodes)))
         write_json(self.out / "summary.json", summary)
         return summary
+
+    def _own(self, trajectories: Iterator[Trajectory]) -> Iterator[Trajectory]:
+        """The episodes, all of this suite and package; raises `ConfigError` for those of another."""
+        missing = {job.key for part in self.parts for job in part.jobs}
+        for trajectory in trajectories:
+            missing.discard(trajectory.origin)
+            _check_version(trajectory, self.out)
+            yield trajectory
+        if missing:
+            raise ConfigError(
+                f"{self.out} lacks {len(missing)} episodes of the suite {self.suite.name}; was the suite changed? "
+                "Give it another version, and choose another --out"
+            )
 
 
 def open_run(suite: Suite, policy: Any, out: Path, *, episodes: int | None, seed: int) -> RunFolder:
     """The result folder of a run, new or to be continued; raises `ConfigError` where it holds another run."""
     if episodes is not None and episodes < 1:
         raise ConfigError(f"episodes: expected at least 1, got {episodes}")
+    if not natural(seed) or seed >= 2**64:
+        raise ConfigError(f"seed: expected a whole number from 0 to 2**64 - 1, got {quote(seed)}")
     check_fair(policy)
     parts = tuple(cut(suite, seed, episodes))
     settings = {
@@ -126,7 +143,7 @@ def open_run(suite: Suite, policy: Any, out: Path, *, episodes: int | None, seed
             raise ConfigError(f"{out} holds another run: expected {settings}, found {held}; choose another --out")
     else:
         out.mkdir(parents=True, exist_ok=True)
-        if strange := [file.name for file in out.iterdir() if not file.name.startswith("run.json")]:
+        if strange := sorted(file.name for file in out.iterdir() if not file.name.startswith("run.json")):
             raise ConfigError(f"{out} holds no run, but {strange[0]!r}; choose another --out")
         write_json(record, settings)
     return RunFolder(out, suite, settings, parts)
@@ -181,11 +198,24 @@ def finish_run(run: RunFolder) -> dict[str, Any]:
             missing = [job for job in part.jobs if job.key not in done]
             if missing:
                 raise ConfigError(f"{run.out}: part {part.name} lacks {len(missing)} episodes; run the command again")
-            for job in part.jobs:
-                stream.writelines(trajectory.to_line().encode() + b"\n" for trajectory in done[job.key])
+            for trajectory in (trajectory for job in part.jobs for trajectory in done[job.key]):
+                _check_version(trajectory, run.out)
+                stream.write(trajectory.to_line().encode() + b"\n")
     os.replace(temporary, run.episodes)
     summary = run.summary()
     shutil.rmtree(run.out / "parts", ignore_errors=True)
+    return summary
+
+
+def finished_summary(run: RunFolder) -> dict[str, Any] | None:
+    """The summary of a finished run. One with void episodes is reopened, and None says that there is more to play."""
+    if not run.finished:
+        return None
+    shutil.rmtree(run.out / "parts", ignore_errors=True)  # left by a kill between the last steps: all is in one file
+    summary = run.summary()
+    if any(entry["n_void"] for entry in summary["entries"].values()):
+        reopen(run)
+        return None
     return summary
 
 
@@ -199,10 +229,40 @@ def reopen(run: RunFolder) -> None:
     run.episodes.unlink()
 
 
+def _check_version(trajectory: Trajectory, out: Path) -> None:
+    played = trajectory.spec.get("package", __version__)  # an episode that failed at its start has no spec
+    if played != __version__:
+        raise ConfigError(
+            f"{out} holds episodes of agentenvs {quote(played)}, this is {__version__}; install that version or choose "
+            "another --out"
+        )
+
+
+@contextlib.contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """Keep other processes from the run in `out`; where a file system knows no locks, everybody is let in."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    folder = os.open(out, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ConfigError(f"another process plays into {out}; wait for it or choose another --out") from None
+        except OSError:
+            pass
+        yield
+    finally:
+        os.close(folder)
+
+
 def check_fair(policy: Any) -> None:
-    """Refuse a policy that asks for what only the expert may see."""
+    """Refuse a policy that asks for what only the expert may see, whatever it calls itself."""
     hidden = needs_of(policy) & {"private", "expert"}
-    if hidden and name_of(policy) != "expert":
+    if hidden and type(policy) is not Expert:
         raise ConfigError(f"a suite gives no policy but the expert what {name_of(policy)!r} needs: {sorted(hidden)}")
 
 
@@ -216,5 +276,5 @@ def write_json(path: Path, value: Any) -> None:
 def _read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is not JSON: {error}") from None

@@ -45,8 +45,8 @@ class Interval:
     method: Literal["bootstrap", "wilson", "point"]
 
     def as_json(self) -> dict[str, float | int | str]:
-        """A JSON object; numbers are rounded to 6 decimals here and nowhere else."""
-        numbers = {name: round(getattr(self, name), 6) + 0.0 for name in ("value", "low", "high")}
+        """A JSON object; numbers are rounded to 6 decimals."""
+        numbers = {name: rounded(getattr(self, name)) for name in ("value", "low", "high")}
         return {**numbers, "n_tasks": self.n_tasks, "method": self.method}
 
 
@@ -70,7 +70,16 @@ class Paired:
     def as_json(self) -> dict[str, Any]:
         """A JSON object, rounded to 6 decimals."""
         counts = {"wins": self.wins, "ties": self.ties, "losses": self.losses}
-        return {"difference": self.difference.as_json(), **counts, "p_value": round(self.p_value, 6)}
+        return {"difference": self.difference.as_json(), **counts, "p_value": rounded(self.p_value)}
+
+
+def rounded(value: float) -> float:
+    """`value` to 6 decimals, as every figure is written; never -0.0.
+
+    Libraries of linear algebra add in an order of their own, so the last bits differ among machines. Rounding to 12
+    decimals first makes a mean such as 4 / 2560, half-way between two figures, fall to the same side everywhere.
+    """
+    return round(round(value, 12), 6) + 0.0
 
 
 def iqm(values: ArrayLike) -> float:

@@ -57,8 +57,8 @@ def summarise_entry(entry: Entry, trajectories: list[Trajectory]) -> dict[str, A
         "turns": stats.bootstrap([_turns(one) for one in played], tasks, unit=False).as_json(),
     }
     if entry.attempts > 1 and not counts["n_void"]:
-        figures["pass_at_k"] = {str(k): round(stats.pass_at(success, tasks, k), 6) for k in (1, entry.attempts)}
-        figures["pass_hat_k"] = {str(k): round(stats.pass_hat(success, tasks, k), 6) for k in (1, entry.attempts)}
+        figures["pass_at_k"] = {str(k): stats.rounded(stats.pass_at(success, tasks, k)) for k in (1, entry.attempts)}
+        figures["pass_hat_k"] = {str(k): stats.rounded(stats.pass_hat(success, tasks, k)) for k in (1, entry.attempts)}
     if {"random", "expert"} <= set(entry.reference):
         bounds = [_normalised(entry, value) for value in (score.value, score.low, score.high)]
         figures["normalised"] = dict(zip(("value", "low", "high"), bounds, strict=True))
@@ -66,7 +66,7 @@ def summarise_entry(entry: Entry, trajectories: list[Trajectory]) -> dict[str, A
 
 
 def _normalised(entry: Entry, value: float) -> float:
-    return round(stats.normalised(value, entry.reference["random"], entry.reference["expert"]), 6)
+    return stats.rounded(stats.normalised(value, entry.reference["random"], entry.reference["expert"]))
 
 
 def _overall(entries: list[dict[str, Any]]) -> dict[str, Any]:
@@ -74,11 +74,11 @@ def _overall(entries: list[dict[str, Any]]) -> dict[str, Any]:
     scores = [entry["score"] for entry in entries if "score" in entry]
     if not scores:
         return {"n_entries": 0}
-    mean = sum(score["value"] for score in scores) / len(scores)
-    below = math.sqrt(sum((score["value"] - score["low"]) ** 2 for score in scores)) / len(scores)
-    above = math.sqrt(sum((score["high"] - score["value"]) ** 2 for score in scores)) / len(scores)
+    mean = math.fsum(score["value"] for score in scores) / len(scores)  # `sum` differs among Python versions
+    below = math.sqrt(math.fsum((score["value"] - score["low"]) ** 2 for score in scores)) / len(scores)
+    above = math.sqrt(math.fsum((score["high"] - score["value"]) ** 2 for score in scores)) / len(scores)
     bounds = {"value": mean, "low": max(0.0, mean - below), "high": min(1.0, mean + above)}
-    return {"n_entries": len(scores), "score": {name: round(value, 6) for name, value in bounds.items()}}
+    return {"n_entries": len(scores), "score": {name: stats.rounded(value) for name, value in bounds.items()}}
 
 
 def _slim(trajectory: Trajectory) -> Trajectory:

@@ -58,7 +58,9 @@ class Bundle:
             except (DataError, TypeError, ValueError, OverflowError, RecursionError) as error:
                 raise VerificationError("bad_record", str(error)[:300]) from None
             if written.encode() + b"\n" != line:
-                raise VerificationError("bad_record", f"episodes.jsonl, line {number}: not as agentenvs writes a record")
+                raise VerificationError(
+                    "bad_record", f"episodes.jsonl, line {number}: not as agentenvs writes a record"
+                )
             yield trajectory
         if total.hexdigest() != self.manifest["sha256"]["episodes.jsonl"]:
             raise VerificationError("wrong_hash", "episodes.jsonl: the file was changed while it was read")

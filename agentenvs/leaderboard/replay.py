@@ -124,12 +124,12 @@ def _check_spec(trajectory: Trajectory, spec: dict[str, Any]) -> None:
 
 def _check_decisions(trajectory: Trajectory, run_seed: int) -> None:
     """Every action must be one decision's, every decision's seed that of its turn, and no turn answered twice."""
-    job, texts = trajectory.job, {}
+    job, texts, last = trajectory.job, {}, 0
     turns: set[tuple[str, int]] = set()
     for decision in trajectory.decisions:
         turn = decision.agent, decision.number
-        if turn in turns or decision.step in texts or (decision.step or len(texts) + 1) <= decision.seen:
-            detail = f"turn {quote(decision.number)} of {quote(decision.agent)}: answered twice, or after its step"
+        if turn in turns or (decision.step is not None and decision.step <= max(decision.seen, last)):
+            detail = f"turn {quote(decision.number)} of {quote(decision.agent)}: answered twice, or out of order"
             raise VerificationError("bad_record", f"{job.task}, {detail}")
         turns.add(turn)
         expected = derive("turn", run_seed, job.key, decision.agent, decision.number)
@@ -137,7 +137,7 @@ def _check_decisions(trajectory: Trajectory, run_seed: int) -> None:
             detail = f"{job.task}, turn {quote(decision.number)}: recorded {quote(decision.seed)}, expected {expected}"
             raise VerificationError("wrong_seed", detail)
         if decision.step is not None:
-            texts[decision.step] = decision.text
+            texts[decision.step], last = decision.text, decision.step
     actions = {number: step.action for number, step in enumerate(trajectory.steps, 1) if step.restore is None}
     if texts != actions:
         odd = min(n for n in {*texts, *actions} if texts.get(n) != actions.get(n))

@@ -3,34 +3,64 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from agentenvs.core.errors import ConfigError, quote
+from agentenvs.core.errors import ConfigError, VerificationError, quote
+from agentenvs.core.snapshot import finite
 from agentenvs.evaluation.runner import write_json
 from agentenvs.evaluation.suite import load_suite
 from agentenvs.leaderboard.bundle import read_bundle
-from agentenvs.leaderboard.page import Frame, Replay, Row, Score, build_page
+from agentenvs.leaderboard.page import TIERS, Frame, Replay, Row, Score, build_page
 from agentenvs.leaderboard.verify import Verified
+from agentenvs.rollout.episode import same
 from agentenvs.rollout.trajectory import Trajectory
 
 REPLAYS = 20  # episodes a row that the page carries, failures first
 
 
 def store(verified: Verified, root: Path) -> Path:
-    """Put a verified submission into `root/<suite>/submissions/<name>/`; refuses to replace another one."""
+    """Put a verified submission into `root/<suite>/submissions/<name>/`; refuses to replace another one.
+
+    One that lies there already keeps its tier if that is the higher one.
+    """
     folder = root / verified.suite.name / "submissions" / verified.bundle.card.name
-    target = folder / "bundle.zip"
+    target, record = folder / "bundle.zip", verified.to_json()
     if target.exists() and target.read_bytes() != verified.bundle.path.read_bytes():
         raise ConfigError(f"{folder} holds another submission of that name; change the card's name")
     folder.mkdir(parents=True, exist_ok=True)
     if target.resolve() != verified.bundle.path.resolve():
-        shutil.copyfile(verified.bundle.path, target)
-    write_json(folder / "verified.json", verified.to_json())
+        copied = Path(shutil.copyfile(verified.bundle.path, folder / "bundle.zip.tmp"))
+        if read_bundle(copied).manifest != verified.bundle.manifest:
+            copied.unlink()
+            raise VerificationError("wrong_hash", f"{verified.bundle.path} was changed while it was verified")
+        os.replace(copied, target)
+    if (folder / "verified.json").exists():
+        record["tier"] = max(record["tier"], _stored(folder)["tier"], key=list(TIERS).index)
+    write_json(folder / "verified.json", record)
     return folder
+
+
+def _stored(folder: Path) -> dict[str, Any]:
+    """The `verified.json` of a submission's folder; raises `ConfigError` where it is not one of its bundle."""
+    file = folder / "verified.json"
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{file} is not JSON: {error}") from None
+    bundle = read_bundle(folder)
+    tiers = [tier for tier in TIERS if tier != "reported"]
+    if not isinstance(data, dict) or data.get("tier") not in tiers:
+        raise ConfigError(f"{file}: expected a tier of {', '.join(tiers)}")
+    held = {"tier": data["tier"], "card": bundle.card.to_json(), "summary": bundle.summary}
+    if not same(data, held):
+        raise ConfigError(f"{file} is not that of its bundle; verify it again: agentenvs verify {folder} --into ...")
+    return data
 
 
 def build(root: Path, suite_name: str) -> tuple[Path, Path]:
@@ -55,15 +85,16 @@ def build(root: Path, suite_name: str) -> tuple[Path, Path]:
 
 def _verified_rows(folder: Path) -> Iterator[Row]:
     for record in sorted(folder.glob("submissions/*/verified.json")):
-        data = json.loads(record.read_text(encoding="utf-8"))
+        data = _stored(record.parent)
         card, summary = data["card"], data["summary"]
         replays, omitted = _replays(record.parent)
-        name = card["name"] + (f" (first {summary['episodes']} tasks)" if summary["episodes"] else "")
+        partial = summary["episodes"]  # its tasks are not those of the other rows, so it has no overall score, no rank
+        name = card["name"] + (f" (first {partial} tasks)" if partial else "")
         yield Row(
             name=name,
             policy=card["policy"],
             tier=data["tier"],
-            overall=_score(summary["overall"].get("score")),
+            overall=None if partial else _score(summary["overall"].get("score")),
             entries={e: s for e, entry in summary["entries"].items() if (s := _score(entry.get("score")))},
             episodes=sum(entry["n_episodes"] for entry in summary["entries"].values()),
             date=card["date"],
@@ -114,6 +145,10 @@ def _reported_rows(folder: Path) -> Iterator[Row]:
     try:
         rows = tomllib.loads(file.read_text(encoding="utf-8")).get("row", [])
         for row in rows:
+            if strange := [v for v in row["scores"].values() if not finite(v)]:
+                raise TypeError(f"{strange[0]!r} is no number")
+            if strange := [v for n, v in row.items() if n != "scores" and not isinstance(v, str)]:
+                raise TypeError(f"{strange[0]!r} is no text")
             yield Row(
                 name=row["name"],
                 policy=row["policy"],
@@ -126,7 +161,7 @@ def _reported_rows(folder: Path) -> Iterator[Row]:
                 source=row["source"],
                 replays=(),
             )
-    except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         expected = "[[row]] with name, policy, source and scores = {entry = number}"
         raise ConfigError(f"{file}: expected {expected}; {quote(error)}") from None
 
@@ -134,7 +169,7 @@ def _reported_rows(folder: Path) -> Iterator[Row]:
 def _markdown(title: str, rows: list[Row]) -> str:
     """The same table in Markdown, verified rows by overall score, reported ones apart."""
     entries = list(dict.fromkeys(entry for row in rows for entry in row.entries))
-    lines = [f"# {title}", ""]
+    lines = [f"# {_cell(title)}", ""]
     for heading, kept in (
         ("Verified", [row for row in rows if row.tier != "reported"]),
         ("Reported by papers, not verified", [row for row in rows if row.tier == "reported"]),
@@ -142,7 +177,7 @@ def _markdown(title: str, rows: list[Row]) -> str:
         if not kept:
             continue
         kept.sort(key=lambda row: (-(row.overall.value if row.overall else -1.0), row.name))
-        lines += [f"## {heading}", "", f"| name | policy | tier | overall | {' | '.join(entries)} |"]
+        lines += [f"## {heading}", "", f"| name | policy | tier | overall | {' | '.join(map(_cell, entries))} |"]
         lines += ["|" + " --- |" * (4 + len(entries))]
         for row in kept:
             scores = [row.overall, *(row.entries.get(entry) for entry in entries)]
@@ -159,6 +194,10 @@ def _figure(score: Score | None) -> str:
 
 
 def _cell(text: Any) -> str:
-    """Text that cannot break out of a Markdown table cell."""
+    """Text that cannot break out of a Markdown table cell, and is shown as it stands: no link, image, markup or maths.
+
+    A dot after `www`, a colon before `//` and an `@` would make links by themselves.
+    """
     safe = "".join(char if char.isprintable() else " " for char in str(text))
-    return safe.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("[", "\\[")
+    safe = re.sub(r"[\\`*_~$|\[\]]", r"\\\g<0>", safe.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
+    return re.sub(r":(?=//)|(?<=www)\.|@", lambda found: f"&#{ord(found[0])};", safe, flags=re.IGNORECASE)

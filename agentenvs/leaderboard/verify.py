@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from agentenvs._version import __version__
-from agentenvs.core.errors import AgentEnvsError, VerificationError, quote
+from agentenvs.core.errors import AgentEnvsError, InfrastructureError, VerificationError, quote, unknown
 from agentenvs.core.snapshot import natural
-from agentenvs.evaluation.runner import cut
-from agentenvs.evaluation.suite import Suite, load_suite
+from agentenvs.evaluation.runner import check_fair, cut
+from agentenvs.evaluation.suite import Suite, load_suite, suite_names
 from agentenvs.evaluation.summary import summarise
 from agentenvs.leaderboard.bundle import Bundle, read_bundle
 from agentenvs.leaderboard.replay import replay
@@ -80,7 +80,7 @@ def verify(path: str | Path, *, suite: Suite | None = None, progress: Progress |
     jobs = {
         job.key: job for part in cut(suite, bundle.run["seed"], bundle.run["episodes"] or None) for job in part.jobs
     }
-    if bundle.manifest.get("episodes") != len(jobs):
+    if not same(bundle.manifest.get("episodes"), len(jobs)):
         found = quote(bundle.manifest.get("episodes"))
         raise VerificationError("wrong_count", f"the manifest says {found} episodes, the suite has {len(jobs)}")
     try:
@@ -96,11 +96,14 @@ def verify(path: str | Path, *, suite: Suite | None = None, progress: Progress |
 
 def reproduce(verified: Verified, policy: Any, *, progress: Progress | None = None) -> Verified:
     """Play the suite with the policy; the tier becomes `reproduced` if every episode comes out the same."""
-    run = verified.bundle.run
+    run, policy = verified.bundle.run, as_policy(policy)
+    check_fair(policy)
     parts = cut(verified.suite, run["seed"], run["episodes"] or None)
     jobs = [job for part in parts for job in part.jobs]
-    again = collect(None, as_policy(policy), jobs, seed=run["seed"])
+    again = collect(None, policy, jobs, seed=run["seed"])
     for done, (recorded, played) in enumerate(zip(verified.bundle.trajectories(), again, strict=True), 1):
+        if played.end_reason == "void":
+            raise InfrastructureError(f"{played.job.task}: the policy failed; try again when its server is up")
         if recorded.to_json()["steps"] != played.to_json()["steps"]:
             raise VerificationError("not_reproduced", f"{recorded.job.task} goes differently")
         if progress is not None:
@@ -109,10 +112,11 @@ def reproduce(verified: Verified, policy: Any, *, progress: Progress | None = No
 
 
 def _suite(bundle: Bundle) -> Suite:
-    try:
-        return load_suite(str(bundle.run.get("suite")).removesuffix(".toml"))
-    except AgentEnvsError as error:
-        raise VerificationError("bad_record", f"run.json: {error}") from None
+    """The package's suite of the name that the run gives; a name of a stranger never opens a file."""
+    name = bundle.run.get("suite")
+    if name not in suite_names():
+        raise VerificationError("bad_record", f"run.json: {unknown('suite', name, suite_names())}")
+    return load_suite(str(name))
 
 
 def _check_run(bundle: Bundle, suite: Suite) -> None:
@@ -121,18 +125,20 @@ def _check_run(bundle: Bundle, suite: Suite) -> None:
         raise VerificationError("bad_record", f"run.json: keys {quote(sorted(map(str, run)), 200)}")
     if not natural(run["seed"]) or not natural(run["episodes"]):
         raise VerificationError("bad_record", "run.json: seed and episodes are whole numbers >= 0")
+    if run["suite"] != suite.name:
+        raise VerificationError("bad_record", f"run.json: of the suite {quote(run['suite'])}, not {suite.name}")
     for what, found, expected in (
         ("suite", run["suite_version"], suite.version),
         ("package", bundle.manifest.get("package"), __version__),
     ):
-        if found != expected:
+        if not same(found, expected):
             detail = f"{what}: made with {quote(found)}, this is {expected}"
             raise VerificationError("wrong_version", f"{detail}; install the version it was made with to verify it")
 
 
 def _replayed(bundle: Bundle, suite: Suite, jobs: dict[str, Job], progress: Progress | None) -> Iterator[Trajectory]:
     """The episodes of the bundle, each after its replay."""
-    seen: set[str] = set()
+    seen: dict[str, None] = {}
     pool = Pool()
     try:
         for trajectory in bundle.trajectories():
@@ -140,11 +146,11 @@ def _replayed(bundle: Bundle, suite: Suite, jobs: dict[str, Job], progress: Prog
                 _check_job(trajectory, jobs, seen)
                 _check_budget(trajectory, suite)
                 replay(trajectory, pool, bundle.run["seed"])
-            except (TypeError, ValueError, KeyError, AttributeError) as error:  # a value of a type no record has
+            except _STRANGE as error:
                 if isinstance(error, AgentEnvsError):
                     raise
                 raise VerificationError("bad_record", f"{quote(trajectory.job.task)}: {quote(error, 200)}") from error
-            seen.add(trajectory.job.key)
+            seen[trajectory.job.key] = None
             if progress is not None:
                 progress(len(seen), len(jobs))
             yield trajectory
@@ -152,9 +158,15 @@ def _replayed(bundle: Bundle, suite: Suite, jobs: dict[str, Job], progress: Prog
         pool.close()
     if missing := [job.task for key, job in jobs.items() if key not in seen]:
         raise VerificationError("missing_episode", f"{len(missing)} of {len(jobs)}, the first is {missing[0]}")
+    if list(seen) != list(jobs):
+        raise VerificationError("bad_record", "episodes.jsonl: the episodes are not in the order of the suite")
 
 
-def _check_job(trajectory: Trajectory, jobs: dict[str, Job], seen: set[str]) -> None:
+#: What a value of a type or size that no record has may raise.
+_STRANGE = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
+
+
+def _check_job(trajectory: Trajectory, jobs: dict[str, Job], seen: dict[str, None]) -> None:
     job = trajectory.job
     if job.key in seen:
         raise VerificationError("duplicate_job", f"{job.task}, repetition {job.repetition}")
@@ -164,7 +176,7 @@ def _check_job(trajectory: Trajectory, jobs: dict[str, Job], seen: set[str]) -> 
         raise VerificationError(reason, f"{quote(job.task)}, seed {job.seed}, branch {job.branch}")
     if trajectory.end_reason == "void":
         raise VerificationError("void_episode", job.task)
-    if (trajectory.origin, trajectory.part, trajectory.parts) != (job.key, 0, 1):
+    if not same([trajectory.origin, trajectory.part, trajectory.parts], [job.key, 0, 1]):
         raise VerificationError("bad_record", f"{job.task}: a record of one job has one part")
 
 
@@ -176,7 +188,7 @@ def _check_budget(trajectory: Trajectory, suite: Suite) -> None:
         raise VerificationError("budget_exceeded", f"{trajectory.job.task}: {detail}")
     for name in ("prompt_tokens", "completion_tokens"):
         used = sum(_tokens(decision.usage, name) for decision in trajectory.decisions)
-        if trajectory.usage.get(name) != used:
+        if not same(trajectory.usage.get(name), used):
             raise VerificationError("wrong_count", f"{trajectory.job.task}: {name} are not those of its turns")
     if entry.completion_tokens and used > entry.completion_tokens:
         detail = f"{used} completion tokens; the suite allows {entry.completion_tokens}"

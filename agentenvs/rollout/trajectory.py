@@ -25,7 +25,7 @@ _HEAD = f'{{"schema":{SCHEMA_VERSION},'.encode()  # how every line begins
 @dataclass(slots=True)
 class Step:
     """What one `env.step` did. `digest` covers this step and, through the digest before it, all earlier ones.
-    `natives` are the native actions that were run, where the action is a reply.
+    `natives` are the native actions in it, where the action is a reply.
 
     A step with `restore` set is none of the environment's: it went back to the state after step number `restore`
     (0: the state after reset); it has no action and its observation is the one seen then.

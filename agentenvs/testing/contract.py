@@ -1,17 +1,21 @@
 """`check_contract`: what every environment of the suite promises, tested on one id.
 
-Each promise is one function `_check_...(make)`; `make()` builds a fresh environment. A broken promise is an
+Each promise is one function `check_...(make)`; `make()` builds a fresh environment. A broken promise is an
 `AssertionError` that says which and where.
 """
 
 from __future__ import annotations
 
 import json
+import random
+import re
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 
@@ -31,6 +35,7 @@ HOSTILE = (
     "\0",
     "\x1b[31m",
     "a" * 100_000,
+    "~" * 1_000_000,
     "[" * 5_000,
     "{}",
     "search[",
@@ -39,6 +44,12 @@ HOSTILE = (
     "None",
 )
 _MAX_STEPS = 200
+#: Info keys that every info has.
+_KEYS = (
+    *("task_id", "split", "preset", "episode_seed", "turn", "is_valid", "is_effective", "tool_result"),
+    *("score", "success", "reward_components", "state_key", "observed"),
+)
+TINY_TOKENS, TINY_TURNS, TINY_CHOICES = 60, 12, 20
 
 
 def check_contract(env_id: str, **kwargs: Any) -> None:
@@ -50,8 +61,9 @@ def check_contract(env_id: str, **kwargs: Any) -> None:
     for check in CHECKS:
         try:
             check(make)
-        except AssertionError as error:
-            raise AssertionError(f"{env_id} {kwargs}: {check.__name__.removeprefix('check_')}: {error}") from error
+        except Exception as error:  # whatever the environment raises is a broken promise too
+            told = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
+            raise AssertionError(f"{env_id} {kwargs}: {check.__name__.removeprefix('check_')}: {told}") from error
 
 
 def check_gymnasium(make: Make) -> None:
@@ -70,6 +82,12 @@ def check_description(make: Make) -> None:
     assert tools, "there must be at least one tool"
     assert all(isinstance(tool, Tool) and tool.description for tool in tools), "every tool must be described"
     assert env.get_wrapper_attr("status") == "ready", "status before reset must be 'ready'"
+    told = env.get_wrapper_attr("instructions"), tools
+    for seed in range(3):
+        *_, (*_, info) = playthrough(env, seed=seed)
+        if "phase" not in info:
+            now = env.get_wrapper_attr("instructions"), env.get_wrapper_attr("tools")
+            assert now == told, "instructions and tools must not change"
     env.close()
     env.close()
 
@@ -88,15 +106,20 @@ def check_infos(make: Make) -> None:
         assert names in (None, set(info["reward_components"])), "the names of the components must not change"
         names = set(info["reward_components"])
         assert 0.0 <= info["score"] <= 1.0, f"score must be in [0, 1], got {info['score']}"
-        for key in ("task_id", "split", "episode_seed", "state_key", "is_valid", "is_effective", "observed"):
+        for key in _KEYS:
             assert key in info, f"info lacks {key!r}"
 
 
 def check_admissible(make: Make) -> None:
-    """Every admissible action is read, and calls and native actions map one to one."""
+    """Every admissible action is read, and calls and native actions map one to one; the list is there on demand."""
+    env = make()
+    _, info = env.reset(seed=2)
+    assert "admissible_actions" not in info, "the list must be in the info with admissible=True only"
+    on_demand = env.get_wrapper_attr("admissible_actions")()
     env = make(admissible=True)
     grammar = env.get_wrapper_attr("grammar")
     _, info = env.reset(seed=2)
+    assert info["admissible_actions"] == on_demand, "the list in the info must be the one on demand"
     for action in info["admissible_actions"]:
         try:
             assert grammar.format(grammar.parse(action)) == action, f"{action!r} does not come back from its call"
@@ -117,9 +140,11 @@ def check_bad_actions(make: Make) -> None:
     env = make()
     for text in HOSTILE:
         _, before = env.reset(seed=3)
+        saved = snapshot(env)["stack"][0]["state"]
         observation, reward, _, _, info = env.step(text)
         assert not info["is_valid"], f"{text[:20]!r} must not be valid"
-        assert info["state_key"] == before["state_key"], f"{text[:20]!r} changed the state"
+        kept = (info["state_key"], snapshot(env)["stack"][0]["state"]) == (before["state_key"], saved)
+        assert kept, f"{text[:20]!r} changed the state"
         assert info["turn"] == 1, "a bad action must use a turn"
         assert isinstance(observation, str), "a bad action must be answered with text"
         assert len(observation) < 20_000, "a bad action must be answered briefly"
@@ -140,6 +165,8 @@ def check_end(make: Make) -> None:
         assert snapshot(env) == before, "a refused step changed the state"
     else:
         raise AssertionError("a step after the end must raise EpisodeOver")
+    env.close()
+    env.close()
 
 
 def check_determinism(make: Make) -> None:
@@ -162,6 +189,7 @@ def check_snapshots(make: Make) -> None:
         for action in actions[:at]:
             env.step(action)
         saved = json.loads(json.dumps(snapshot(env)))
+        assert saved == snapshot(env), "a snapshot must be JSON data, the same after a round trip"
         fresh = make()
         observation, info = fresh.reset(options={"snapshot": saved})
         expected = steps[at]
@@ -179,6 +207,107 @@ def check_restart(make: Make) -> None:
     env.step("no such action")
     again = env.reset(options={"restart": True})
     assert again == first, "restart must give the same first observation and info"
+
+
+def check_isolation(make: Make) -> None:
+    """What an environment hands out is the caller's: changing it changes nothing inside."""
+    settings = {"admissible": True, "reveal": ["expert", "state", "gold"]}
+    expected = list(playthrough(make(**settings), seed=6))
+    env = make(**settings)
+    for number, (step, wanted) in enumerate(zip(playthrough(env, seed=6), expected, strict=True)):
+        assert step == wanted, f"step {number} is another after the infos before it were changed by their reader"
+        saved = snapshot(env)
+        _spoil(step[4])
+        _spoil(saved)
+
+
+def _spoil(value: Any) -> None:
+    """Empty everything in `value` that can be emptied."""
+    if isinstance(value, (dict, list)):
+        for item in list(value.values() if isinstance(value, dict) else value):
+            _spoil(item)
+        value.clear()
+
+
+def check_pure(make: Make) -> None:
+    """Looking changes nothing: rendering, listing, asking the expert, saving."""
+    env = make(render_mode="ansi")
+    expected = list(playthrough(make(), seed=8))
+    for number, (step, wanted) in enumerate(zip(playthrough(env, seed=8), expected, strict=True)):
+        assert step == wanted, f"step {number} is another after render, admissible_actions, expert_action or snapshot"
+        before = snapshot(env)
+        assert isinstance(env.render(), str), "render() in the mode ansi must return text"
+        env.get_wrapper_attr("admissible_actions")()
+        if env.get_wrapper_attr("status") == "playing":
+            env.get_wrapper_attr("expert_action")()
+        assert snapshot(env) == before, f"step {number}: looking at the state changed it"
+
+
+def check_chance(make: Make) -> None:
+    """Chance is the job's alone: no global generator is touched, and branch 0 is the default course."""
+    before = random.getstate(), np.random.get_state()
+    env = make()
+    first = list(playthrough(env, seed=3))
+    after = random.getstate(), np.random.get_state()
+    assert after[0] == before[0], "the global generator of `random` was used"
+    assert all(map(np.array_equal, after[1], before[1])), "the global generator of NumPy was used"
+    assert list(playthrough(env, seed=3, branch=0)) == first, "branch 0 must be the default"
+    other = list(playthrough(env, seed=3, branch=1))
+    assert list(playthrough(make(), seed=3, branch=1)) == other, "a branch must be a fixed course of chance"
+
+
+def check_seeds(make: Make) -> None:
+    """A bare reset draws the next seed from the generator that the last seed began."""
+    env = make()
+    runs = []
+    for _ in range(2):
+        env.reset(seed=5)
+        runs.append([env.reset()[1]["episode_seed"] for _ in range(4)])
+    assert runs[0] == runs[1], "after equal seeds bare resets must play equal seeds"
+    assert len(set(runs[0])) == 4, "every bare reset must draw another seed"
+
+
+def check_prefix(make: Make) -> None:
+    """An episode that starts with a prefix stands where playing the prefix leads, and goes on the same."""
+    steps, actions = list(playthrough(make(), seed=4)), list(chosen(make(), seed=4))
+    at = len(actions) // 2
+    env = make()
+    observation, info = env.reset(seed=4, options={"prefix": actions[:at]})
+    assert (observation, info["state_key"], info["turn"]) == (
+        steps[at][0],
+        steps[at][4]["state_key"],
+        at,
+    ), "options={'prefix': ...} leads elsewhere"
+    tail = [env.step(action) for action in actions[at:]]
+    assert [(*t,) for t in tail] == steps[at + 1 :], "the episode goes on differently after a prefix"
+
+
+def check_threads(make: Make) -> None:
+    """An instance may be made in one thread and played in another, and instances play side by side."""
+    expected = list(playthrough(make(), seed=2))
+    envs = [make() for _ in range(4)]
+    with ThreadPoolExecutor(2) as pool:
+        played = list(pool.map(lambda env: list(playthrough(env, seed=2)), envs))
+    assert all(steps == expected for steps in played), "an episode played in a thread differs"
+
+
+def check_tiny(make: Make) -> None:
+    """The preset `tiny` is small: a closed vocabulary, few tokens, turns and choices. Others are not measured."""
+    env = make()
+    if not re.fullmatch(r"tiny(\.\d+)?", env.get_wrapper_attr("preset")):
+        return
+    assert env.get_wrapper_attr("max_turns") <= TINY_TURNS, f"tiny has at most {TINY_TURNS} turns"
+    words = sorted(env.get_wrapper_attr("vocabulary")(), key=len, reverse=True)
+    token = re.compile("|".join(map(re.escape, words)))
+    for seed in range(5):
+        for observation, *_ in playthrough(env, seed=seed):
+            menu = env.get_wrapper_attr("admissible_actions")()
+            assert len(menu) <= TINY_CHOICES, f"tiny offers at most {TINY_CHOICES} choices, got {len(menu)}"
+            for text in (observation, *menu):
+                left = token.sub("", text).strip(" ")
+                assert not left, f"{left[:60]!r} is not in the vocabulary"
+            size = len(token.findall(observation))
+            assert size <= TINY_TOKENS, f"tiny shows at most {TINY_TOKENS} tokens, got {size}"
 
 
 def check_expert(make: Make) -> None:
@@ -227,6 +356,13 @@ CHECKS = (
     check_determinism,
     check_snapshots,
     check_restart,
+    check_isolation,
+    check_pure,
+    check_chance,
+    check_seeds,
+    check_prefix,
+    check_threads,
+    check_tiny,
     check_expert,
     check_tasks,
     check_spec,
@@ -237,9 +373,11 @@ def env_reset(env: gym.Env[str, str], seed: int | None) -> tuple[str, dict[str, 
     return env.reset(seed=seed)
 
 
-def playthrough(env: gym.Env[str, str], seed: int) -> Iterator[tuple[str, float, bool, bool, dict[str, Any]]]:
+def playthrough(
+    env: gym.Env[str, str], seed: int, **options: Any
+) -> Iterator[tuple[str, float, bool, bool, dict[str, Any]]]:
     """The steps of an episode of random admissible actions with a bad one now and then; first the reset."""
-    observation, info = env.reset(seed=seed)
+    observation, info = env.reset(seed=seed, options=options or None)
     yield observation, sum(info["reward_components"].values()), False, False, info
     ended = False
     for number in range(_MAX_STEPS):

@@ -18,7 +18,7 @@ from typing import Any
 
 from agentenvs.core.errors import ConfigError
 from agentenvs.core.rng import Stream
-from agentenvs.rollout.episode import getattr_or_none
+from agentenvs.rollout.episode import getattr_or_none, same
 from agentenvs.rollout.job import Job, attributes_of, make_env
 
 _MAX_STEPS = 40
@@ -72,13 +72,13 @@ def playthrough(job: Job) -> dict[str, Any]:
 
 
 def difference(recorded: Mapping[str, Any], played: Mapping[str, Any]) -> str:
-    """Where two records part, in one sentence; empty where they are the same."""
+    """Where two records part, in one sentence; empty where they are the same, type by type (1 is not 1.0)."""
     for name in ("job", "instructions"):
-        if recorded[name] != played[name]:
-            return f"{name}: recorded {recorded[name]!r}, played {played[name]!r}"
+        if not same(recorded.get(name), played[name]):
+            return f"{name}: recorded {recorded.get(name)!r}, played {played[name]!r}"
     for number, (a, b) in enumerate(zip(recorded["steps"], played["steps"], strict=False)):
         for name in sorted({*a, *b}):
-            if a.get(name) != b.get(name):
+            if not same(a.get(name), b.get(name)):
                 return f"step {number}, {name}: recorded {a.get(name)!r}, played {b.get(name)!r}"
     if len(recorded["steps"]) != len(played["steps"]):
         return f"recorded {len(recorded['steps'])} steps, played {len(played['steps'])}"

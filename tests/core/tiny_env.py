@@ -54,14 +54,12 @@ class Counter(TextEnv):
         rewards = {"move": -0.25, "goal": 1.0} if won else {"move": -0.25}
         return Outcome(f"at {self._at}", rewards, effective=True, end_reason="reached" if won else "", kind="explore")
 
-    def facts(self) -> dict[str, Any]:
+    def tell(self, info: dict[str, Any]) -> None:
         goal = self._task.data
-        return {
-            "score": min(1.0, self._at / goal),
-            "success": self._at == goal,
-            "state_key": str(self._at),
-            "observed": {"at": self._at},
-        }
+        info["score"] = min(1.0, self._at / goal)
+        info["success"] = self._at == goal
+        info["state_key"] = str(self._at)
+        info["observed"] = {"at": self._at}
 
     def state_text(self) -> str:
         return f"<{self._at}>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from agentenvs._version import __version__
 from agentenvs.core.errors import ConfigError, InfrastructureError
 from agentenvs.evaluation.runner import evaluate
 from agentenvs.evaluation.suite import parse_suite
@@ -166,6 +168,115 @@ def test_a_killed_run_goes_on_and_ends_like_an_unbroken_one(tmp_path: Path, back
 def _recorded(folder: Path) -> int:
     """Complete lines on disk."""
     return sum(part.read_bytes().count(b"\n") for part in (folder / "parts").glob("*.jsonl"))
+
+
+def unreliable(folder: Path) -> Any:
+    """A run with void episodes, and its suite."""
+    suite = parse_suite(SUITE, "small")
+    evaluate(suite, Failing(True), folder)
+    return suite
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    folder = tmp_path_factory.mktemp("whole")
+    evaluate(parse_suite(SUITE, "small"), Failing(False), folder)
+    return files(folder)
+
+
+STEPS = ("agentenvs.evaluation.runner.append", "os.replace", "pathlib.Path.unlink", "shutil.rmtree")
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("after", [False, True])
+def test_a_run_that_breaks_off_anywhere_ends_like_an_unbroken_one(
+    tmp_path: Path, whole: dict[str, bytes], step: str, after: bool
+) -> None:
+    """Break off before or after each use of a step that changes the folder, and go on, until nothing breaks."""
+    suite = unreliable(tmp_path / "run")
+    for number in range(200):
+        used = 0
+        with pytest.MonkeyPatch.context() as patch:
+            real = _resolve(step)
+
+            def breaking(*args: Any, number: int = number, real: Any = real, **kwargs: Any) -> Any:
+                nonlocal used
+                used += 1
+                if used == number + 1 and not after:
+                    raise KeyboardInterrupt
+                done = real(*args, **kwargs)
+                if used == number + 1 and after:
+                    raise KeyboardInterrupt
+                return done
+
+            patch.setattr(step, breaking)
+            try:
+                evaluate(suite, Failing(False), tmp_path / "run")
+            except KeyboardInterrupt:
+                continue
+            break
+    assert files(tmp_path / "run") == whole
+
+
+def _resolve(name: str) -> Any:
+    for at in range(name.count("."), 0, -1):
+        module = ".".join(name.split(".")[:at])
+        try:
+            found: Any = importlib.import_module(module)
+        except ImportError:
+            continue
+        for attribute in name.split(".")[at:]:
+            found = getattr(found, attribute)
+        return found
+    raise AssertionError(name)
+
+
+def test_what_a_kill_between_the_last_steps_leaves_is_cleared_away(tmp_path: Path, whole: dict[str, bytes]) -> None:
+    """A torn part beside the whole file: the file counts, and nothing is added to the part."""
+    suite = unreliable(tmp_path / "run")
+    (tmp_path / "run" / "parts").mkdir()
+    (tmp_path / "run" / "parts" / "tiny.0000.jsonl").write_bytes(b'{"schema":1,"key":"torn')
+    evaluate(suite, Failing(False), tmp_path / "run")
+    assert files(tmp_path / "run") == whole
+
+
+@pytest.mark.parametrize(("old", "new"), [("tasks = 6", "tasks = 7"), ('"tiny" }', '"tiny", max_turns = 9 }')])
+def test_a_suite_that_was_changed_without_a_new_version_is_noticed(tmp_path: Path, old: str, new: str) -> None:
+    evaluate(parse_suite(SUITE, "small"), "random", tmp_path / "run")
+    before = files(tmp_path / "run")
+    with pytest.raises(ConfigError, match="was the suite changed"):
+        evaluate(parse_suite(SUITE.replace(old, new), "small"), "random", tmp_path / "run")
+    assert files(tmp_path / "run") == before
+
+
+def test_episodes_of_another_version_of_the_package_are_not_summed_up_as_of_this_one(tmp_path: Path) -> None:
+    suite = parse_suite(SUITE, "small")
+    evaluate(suite, "random", tmp_path / "run")
+    episodes = tmp_path / "run" / "episodes.jsonl"
+    episodes.write_text(episodes.read_text().replace(f'"package":"{__version__}"', '"package":"0.0.0"'))
+    with pytest.raises(ConfigError, match=r"0\.0\.0"):
+        evaluate(suite, "random", tmp_path / "run")
+
+
+def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
+    suite, inner = parse_suite(SUITE, "small"), []
+
+    def also(*_: Any) -> None:
+        if not inner:
+            with pytest.raises(ConfigError, match="another process") as caught:
+                evaluate(suite, "random", tmp_path / "run")
+            inner.append(caught)
+
+    evaluate(suite, "random", tmp_path / "run", progress=also)
+    assert inner
+    evaluate(suite, "random", tmp_path / "run")
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64, True, 1.0, "1"])
+def test_a_seed_that_cannot_be_leaves_no_folder(tmp_path: Path, seed: Any) -> None:
+    with pytest.raises(ConfigError, match="seed: expected a whole number"):
+        evaluate("quick", "random", tmp_path / "run", seed=seed)
+    assert not (tmp_path / "run").exists()
 
 
 def test_progress_is_told_after_each_episode(tmp_path: Path) -> None:

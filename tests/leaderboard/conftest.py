@@ -32,7 +32,8 @@ class Forger:
 
     def write(self, *, fit: bool = True, more: dict[str, bytes] | None = None) -> Path:
         files = {name: json.dumps(value).encode() for name, value in self.json.items()}
-        files["episodes.jsonl"] = b"".join(json.dumps(episode).encode() + b"\n" for episode in self.episodes)
+        lines = (json.dumps(episode, separators=(",", ":")).encode() + b"\n" for episode in self.episodes)
+        files["episodes.jsonl"] = b"".join(lines)
         if fit:
             manifest = copy.deepcopy(self.json["manifest.json"])
             manifest["sha256"] = {n: hashlib.sha256(c).hexdigest() for n, c in files.items() if n != "manifest.json"}

@@ -363,6 +363,12 @@ def test_the_tier_reproduced_is_for_a_policy_that_does_the_same_again(honest: Pa
         reproduce(verified, "expert")
 
 
+def test_a_folder_is_no_name_for_a_bundle(run_folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="is a folder"):
+        write_bundle(run_folder, CARD, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_unfinished_run_is_not_bundled(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     with pytest.raises(ConfigError, match="agentenvs eval"):

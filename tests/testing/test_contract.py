@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import threading
 from typing import Any
 
 import gymnasium as gym
@@ -15,7 +17,7 @@ from agentenvs.envs.sokoban.env import SokobanEnv
 from agentenvs.envs.sokoban.presets import PRESETS
 from agentenvs.registration import IDS
 from agentenvs.testing import check_contract
-from agentenvs.testing.contract import CHECKS
+from agentenvs.testing.contract import CHECKS, check_tiny
 
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
     *((env_id, {}) for env_id in IDS),
@@ -87,9 +89,193 @@ class Lucky(SokobanEnv):
         return f"{super().begin(task)}\n{self.stream.below(10**9)}"
 
 
+class Sharing(SokobanEnv):
+    """Hands out its own list of boxes."""
+
+    def tell(self, info: dict[str, Any]) -> None:
+        super().tell(info)
+        info["observed"]["boxes"] = self._cells
+
+
+class Restless(SokobanEnv):
+    """Moves when it is looked at."""
+
+    def render(self) -> str | None:
+        if self.status == "playing":
+            self.play(Call("move", {"action": "Up"}))
+            self.play(Call("move", {"action": "Left"}))
+            self.play(Call("move", {"action": "Down"}))
+        return super().render()
+
+
+class Gambling(SokobanEnv):
+    """Throws a die of everybody's."""
+
+    def begin(self, task: Any) -> str:
+        random.random()
+        return super().begin(task)
+
+
+class Branching(SokobanEnv):
+    """Plays a branch of its own unless told otherwise."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        return super().reset(seed=seed, options={"branch": 7} if options is None else options)
+
+    def begin(self, task: Any) -> str:
+        return f"{super().begin(task)}\n{self.chance('greeting').below(10**9)}"
+
+
+class Stubborn(SokobanEnv):
+    """Plays the same seed over and over."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        seed = 5 if seed is None and not options else seed
+        return super().reset(seed=seed, options=options)
+
+
+class Late(SokobanEnv):
+    """Leaves the last action of a prefix out."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        if options and options.get("prefix"):
+            options = {**options, "prefix": options["prefix"][:-1]}
+        return super().reset(seed=seed, options=options)
+
+
+class Threadbound(SokobanEnv):
+    """Works only where it was made."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._home = threading.get_ident()
+
+    def begin(self, task: Any) -> str:
+        assert threading.get_ident() == self._home
+        return super().begin(task)
+
+
+class Tupled(SokobanEnv):
+    """Saves what JSON does not know."""
+
+    def save(self) -> dict[str, Any]:
+        return {**super().save(), "boxes": tuple(super().save()["boxes"])}
+
+
+class Echoing(SokobanEnv):
+    """Answers a very long action at length."""
+
+    def step(self, action: str) -> Any:
+        observation, *rest = super().step(action)
+        return (observation + action if len(action) > 500_000 else observation, *rest)
+
+
+class Grudging(SokobanEnv):
+    """Keeps count of bad actions in a corner of its state."""
+
+    grudges = 0
+
+    def reject(self, reason: str) -> Outcome:
+        self.grudges += 1
+        return super().reject(reason)
+
+    def save(self) -> dict[str, Any]:
+        return {**super().save(), "grudges": self.grudges}
+
+    def load(self, task: Any, state: Any) -> None:
+        super().load(task, {name: value for name, value in state.items() if name != "grudges"})
+        self.grudges = state["grudges"]
+
+
+class Chatty(SokobanEnv):
+    """Lists what is admissible without being asked."""
+
+    def more_info(self) -> dict[str, Any]:
+        return {"admissible_actions": self.admissible_actions()}
+
+
+class Moody(SokobanEnv):
+    """Gives other instructions after the first episode."""
+
+    def begin(self, task: Any) -> str:
+        self.instructions = f"Do as you like. {task.id}"
+        return super().begin(task)
+
+
+class Crashing(SokobanEnv):
+    """Fails when it is closed a second time."""
+
+    def close(self) -> None:
+        del self._board_style
+
+
+class Speaking(SokobanEnv):
+    """Says a word that is not in its vocabulary."""
+
+    def view(self) -> str:
+        return f"{super().view()}\nhello"
+
+
+class Wide(SokobanEnv):
+    """Shows its board twice."""
+
+    def view(self) -> str:
+        return f"{super().view()}\n\n{super().view()}\n{super().view()}"
+
+
+class Spoilt(SokobanEnv):
+    """Has a choice for every day of the month."""
+
+    def admissible_actions(self) -> list[str]:
+        return super().admissible_actions() * 8
+
+
+class Patient(SokobanEnv):
+    """Waits longer than is tiny."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        if self.preset == "tiny.1":
+            self.max_turns = 13
+
+
+BROKEN_TINY = [
+    (Speaking, "tiny: 'hello' is not in the vocabulary"),
+    (Wide, "tiny shows at most 60 tokens"),
+    (Spoilt, "tiny offers at most 20 choices"),
+    (Patient, "tiny has at most 12 turns"),
+]
+
+
+@pytest.mark.parametrize(("kind", "promise"), BROKEN_TINY)
+def test_a_tiny_preset_that_is_not_tiny_is_found(kind: type[SokobanEnv], promise: str) -> None:
+    with pytest.raises(AssertionError, match=promise.removeprefix("tiny: ")):
+        check_tiny(lambda **more: kind(preset="tiny", **more))
+    check_tiny(lambda **more: kind(preset="ragen", **more))
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_every_id_has_a_tiny_preset(env_id: str) -> None:
+    env = gym.make(env_id, preset="tiny")
+    assert env.get_wrapper_attr("preset").split(".")[0] == "tiny"
+
+
 @pytest.mark.parametrize(
     ("kind", "promise"),
     [
+        (Sharing, "isolation: step"),
+        (Restless, "pure: step"),
+        (Gambling, "chance: the global generator of `random`"),
+        (Branching, "chance: branch 0"),
+        (Stubborn, "seeds: every bare reset"),
+        (Late, "prefix: "),
+        (Threadbound, "threads: AssertionError|threads: "),
+        (Tupled, "snapshots: a snapshot must be JSON"),
+        (Echoing, "bad_actions: a bad action must be answered briefly"),
+        (Grudging, "bad_actions: .*changed the state"),
+        (Chatty, "admissible: the list must be in the info"),
+        (Moody, "description: instructions and tools must not change"),
+        (Crashing, "AttributeError"),
         (Forgetful, "snapshots"),
         (Salted, "determinism"),
         (Unsummed, "float"),
@@ -102,14 +288,14 @@ def test_a_broken_promise_is_found(kind: type[SokobanEnv], promise: str) -> None
     env_id = f"agentenvs-tests/{kind.__name__}-v0"
     gym.register(env_id, entry_point=lambda **kwargs: kind(**kwargs), order_enforce=False, disable_env_checker=True)
     try:
-        with pytest.raises((AssertionError, gym.error.Error), match=promise):
+        with pytest.raises(AssertionError, match=promise):
             check_contract(env_id)
     finally:
         del gym.registry[env_id]
 
 
 def test_the_contract_has_a_check_for_each_promise() -> None:
-    assert len({check.__name__ for check in CHECKS}) == len(CHECKS) == 12
+    assert len({check.__name__ for check in CHECKS}) == len(CHECKS) == 19
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])

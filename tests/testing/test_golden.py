@@ -34,6 +34,13 @@ def test_a_file_is_never_overwritten(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize(("old", "new"), [(0.0, 0), (0.0, -0.0), (False, 0), (True, 1), (1, 1.0)])
+def test_a_number_of_another_type_is_a_difference(old: float, new: float) -> None:
+    record = {"job": {}, "instructions": "x", "steps": [{"reward": old}]}
+    assert golden.difference(record, record) == ""
+    assert "step 0, reward" in golden.difference({**record, "steps": [{"reward": new}]}, record)
+
+
 def test_the_command_finds_a_difference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert golden.main([str(tmp_path), "--write"]) == 0
     assert golden.main([str(tmp_path)]) == 0

@@ -142,21 +142,19 @@ class SokobanEnv(TextEnv):
 
     state_text = view
 
-    def facts(self) -> dict[str, Any]:
+    def tell(self, info: dict[str, Any]) -> None:
         """In `observed` cells are numbered row by row, `row * cols + col`; `walls` has a string a row."""
         level, board, won = self._level, self._board, self._won
-        return {
-            "score": 1.0 if won else 0.0,
-            "success": won,
-            "state_key": self._key + str(self._player),
-            "observed": {
-                "rows": level.rows,
-                "cols": level.cols,
-                "walls": board.walls.copy(),
-                "targets": board.targets.copy(),
-                "boxes": self._cells.copy(),
-                "player": self._player,
-            },
+        info["score"] = 1.0 if won else 0.0
+        info["success"] = won
+        info["state_key"] = self._key + str(self._player)
+        info["observed"] = {
+            "rows": level.rows,
+            "cols": level.cols,
+            "walls": board.walls.copy(),
+            "targets": board.targets.copy(),
+            "boxes": self._cells.copy(),
+            "player": self._player,
         }
 
     def admissible_actions(self) -> list[str]:

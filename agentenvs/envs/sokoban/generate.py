@@ -45,7 +45,8 @@ def generate(
 ) -> tuple[Level, int]:
     """A solvable level of `rows` x `cols` cells, rim included, and how many wall layouts were drawn for it.
 
-    `accept` is asked about each wall layout (a mask) before anything is placed in it; a refused one is drawn anew.
+    `accept` is asked about each wall layout (a mask) before anything is placed in it; a refused one is turned by 180
+    degrees, and if it is refused again drawn anew.
     With `difficulty` no solution has fewer pushes than that (for one box found exactly, for more by the solver's
     lower bound, a millisecond a layout). `pulls` is the number of straight pulls of the reverse play (default: 3 + 3
     a box). The level is a pure function of the stream and the arguments. Raises `ConfigError` if no level of this
@@ -58,7 +59,9 @@ def generate(
     for tries in range(1, MAX_TRIES + 1):
         free = carve(tables, least, stream, draw)
         if accept is not None and not accept(tables.full ^ free):
-            continue
+            free = _turned(free, rows * cols)  # half a turn gives another layout, at a tenth of the price of a new one
+            if not accept(tables.full ^ free):
+                continue
         best = NOTHING
         for _ in range(PATIENCE):
             if difficulty is not None and boxes == 1:
@@ -79,6 +82,11 @@ def generate(
         f"expected a {rows}x{cols} level with {boxes} boxes{wish} among {MAX_TRIES} layouts, found none; use a larger "
         f"room, fewer boxes, a lower difficulty, or an `accept` that takes more layouts"
     )
+
+
+def _turned(mask: int, size: int) -> int:
+    """The mask on the board turned by 180 degrees: its bits in reverse order."""
+    return int(f"{mask:0{size}b}"[::-1], 2)
 
 
 @lru_cache(maxsize=64)

@@ -63,10 +63,14 @@ def _skin(symbols: str, layout: str, rows: int, cols: int) -> _Skin:
 class Board:
     """Tells the states of one level. `boxes` below are cell indices, ascending; a list that is never changed."""
 
-    __slots__ = ("_boxes", "_empty", "_goals", "_skin", "_with_boxes", "level", "targets", "tell", "walls")
+    __slots__ = (
+        *("level", "targets", "tell", "walls"),
+        *("_at", "_boxes", "_empty", "_goals", "_players", "_skin", "_with_boxes"),
+    )
 
     def __init__(self, level: Level, *, form: str = "grid", symbols: str = "ragen", layout: str = "joined") -> None:
         self.level, self._goals, self._skin = level, level.goals, _skin(symbols, layout, level.rows, level.cols)
+        self._at, self._players = self._skin.at, self._skin.symbols[5:]  # on floor, on a target
         #: The state in the form of this board: `tell(player, boxes)`.
         self.tell: Callable[[int, Sequence[int]], str] = getattr(self, form)
         self.targets = cells(level.goals)
@@ -83,17 +87,15 @@ class Board:
 
     def _drawn(self, text: str, cell: int, symbol: str) -> str:
         """The text with another symbol in one cell."""
-        at = self._skin.at[cell]
+        at = self._at[cell]
         return text[:at] + symbol + text[at + 1 :]
 
     def grid(self, player: int, boxes: Sequence[int]) -> str:
         """Rows joined by line breaks. Most actions move no box, so the text with the boxes is kept."""
-        symbols, _, at = self._skin
         if boxes is not self._boxes:
             self._set_boxes(boxes)
-        text, here = self._with_boxes, at[player]
-        symbol = symbols[6] if self._goals >> player & 1 else symbols[5]  # the player's, by position: looked up often
-        return text[:here] + symbol + text[here + 1 :]
+        text, at = self._with_boxes, self._at[player]
+        return f"{text[:at]}{self._players[self._goals >> player & 1]}{text[at + 1 :]}"
 
     def _set_boxes(self, boxes: Sequence[int]) -> None:
         text, symbols = self._empty, self._skin.symbols

@@ -105,13 +105,15 @@ def test_equal_streams_give_equal_levels():
 def test_the_split_is_asked_before_anything_is_placed():
     asked: list[int] = []
 
-    def third(walls: int) -> bool:
+    def fifth(walls: int) -> bool:
         asked.append(walls)
-        return len(asked) == 3
+        return len(asked) == 5
 
-    level, tries = generate(Stream("test", "split"), 7, 7, 2, accept=third)
-    assert tries == len(asked) == 3
+    level, tries = generate(Stream("test", "split"), 7, 7, 2, accept=fifth)
+    assert (tries, len(asked)) == (3, 5)
     assert level.walls == asked[-1]
+    for drawn, turned in (asked[0:2], asked[2:4]):
+        assert f"{turned:049b}" == f"{drawn:049b}"[::-1], "a refused layout is turned before another one is drawn"
 
 
 def test_no_layout_is_in_both_halves():
@@ -126,7 +128,7 @@ def test_tries_are_bounded(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "MAX_TRIES", 7)
     with pytest.raises(ConfigError, match="6x6 level with 2 boxes among 7 layouts, found none"):
         generate(Stream("test", "never"), 6, 6, 2, accept=lambda walls: bool(asked.append(walls)))
-    assert len(asked) == 7
+    assert len(asked) == 2 * 7  # each as it was drawn, and turned
 
 
 @pytest.mark.parametrize(
