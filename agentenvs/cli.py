@@ -270,7 +270,11 @@ def _submit(options: argparse.Namespace) -> None:
 
     card = load_card(Path(options.card))
     out = write_bundle(Path(options.run), card, Path(options.out or f"{card.name}.zip"))
-    _verified(out)
+    try:
+        _verified(out)
+    except VerificationError:
+        out.unlink(missing_ok=True)  # a bundle that does not hold is not left to be sent
+        raise
     print(f"{out}: bundled and verified; send it with a pull request: agentenvs verify {out} --into leaderboards")
 
 

@@ -124,6 +124,8 @@ def test_a_refused_submission(tmp_path: Path) -> None:
         (("eval", "--suite", "quick", "--policy", "replay:nowhere"), "nowhere"),
         (("eval", "--suite", "boxoban-hard", "--policy", "expert"), "agentenvs data get boxoban"),
         (("play", "agentenvs/Sokobn-v0"), "did you mean 'agentenvs/Sokoban-v0'"),
+        (("play", "foo:bar"), "unknown environment 'foo:bar'"),
+        (("play", "agentenvs/Sokoban-v0", 'preset=["a"]'), "unknown preset"),
         (("play", "agentenvs/Sokoban-v0", "preset=tiyn"), "did you mean 'tiny'"),
         (("play", "agentenvs/Sokoban-v0", "boxes=99"), "boxes"),
         (("play", "agentenvs/Sokoban-v0", "rows=six"), "rows: expected int"),

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import fsum
 from typing import Any
 
 _OUTCOME = ("observation", "rewards", "effective", "end_reason", "kind", "valid", "error_type")
 
 
 class Rewards(dict[str, float]):
-    """All components of a reward and their `total`, added in order. Never changed; the common ones are made once."""
+    """All components of a reward and their `total`. Never changed; the common ones are made once.
+
+    The total is `math.fsum`, the exact sum rounded once: `sum` gives other last bits from Python 3.12 on.
+    """
 
     __slots__ = ("total",)
 
     def __init__(self, components: Mapping[str, float]) -> None:
         super().__init__(components)
-        self.total = sum(self.values())
+        self.total = fsum(self.values())
 
 
 class Outcome:

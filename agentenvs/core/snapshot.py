@@ -126,7 +126,12 @@ def natural(value: Any) -> bool:
 
 def finite(value: Any) -> bool:
     """Whether `value` is a finite number (and no boolean)."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer beyond the floats
+        return False
 
 
 def _stack(snapshot: Any) -> list[dict[str, Any]]:

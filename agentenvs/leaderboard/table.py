@@ -92,7 +92,7 @@ def _verified_rows(folder: Path) -> Iterator[Row]:
         name = card["name"] + (f" (first {partial} tasks)" if partial else "")
         yield Row(
             name=name,
-            policy=card["policy"],
+            policy=_policy(card["policy"], summary),
             tier=data["tier"],
             overall=None if partial else _score(summary["overall"].get("score")),
             entries={e: s for e, entry in summary["entries"].items() if (s := _score(entry.get("score")))},
@@ -103,6 +103,13 @@ def _verified_rows(folder: Path) -> Iterator[Row]:
             replays=replays,
             replays_omitted=omitted,
         )
+
+
+def _policy(told: str, summary: dict[str, Any]) -> str:
+    """The policy as the card tells it, with what the run recorded where that is another name, and the run's seed."""
+    more = [f"run as {summary['policy']}"] if summary["policy"] != told else []
+    more += [f"seed {summary['seed']}"] if summary["seed"] else []
+    return f"{told} ({', '.join(more)})" if more else told
 
 
 def _score(figure: dict[str, float] | None) -> Score | None:

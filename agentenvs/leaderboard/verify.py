@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from agentenvs._version import __version__
-from agentenvs.core.errors import AgentEnvsError, InfrastructureError, VerificationError, quote, unknown
+from agentenvs.core.errors import AgentEnvsError, ConfigError, InfrastructureError, VerificationError, quote, unknown
 from agentenvs.core.snapshot import natural
 from agentenvs.evaluation.runner import check_fair, cut
 from agentenvs.evaluation.suite import Suite, load_suite, suite_names
 from agentenvs.evaluation.summary import summarise
 from agentenvs.leaderboard.bundle import Bundle, read_bundle
 from agentenvs.leaderboard.replay import replay
+from agentenvs.policies.replay import Replay
 from agentenvs.policies.resolve import as_policy
 from agentenvs.rollout.collect import collect
 from agentenvs.rollout.episode import Pool, same
@@ -98,6 +99,8 @@ def reproduce(verified: Verified, policy: Any, *, progress: Progress | None = No
     """Play the suite with the policy; the tier becomes `reproduced` if every episode comes out the same."""
     run, policy = verified.bundle.run, as_policy(policy)
     check_fair(policy)
+    if isinstance(policy, Replay):
+        raise ConfigError("a replay of the run reproduces nothing; name the policy itself")
     parts = cut(verified.suite, run["seed"], run["episodes"] or None)
     jobs = [job for part in parts for job in part.jobs]
     again = collect(None, policy, jobs, seed=run["seed"])

@@ -128,7 +128,7 @@ def _from_module(path: str) -> Policy | AsyncPolicy:
         raise ConfigError(f"expected py:module:factory, got py:{path}")
     try:
         factory = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, TypeError) as error:
+    except (ImportError, AttributeError, TypeError, SyntaxError) as error:
         raise ConfigError(f"py:{path}: {error}; is the module's folder on PYTHONPATH?") from error
     if not callable(factory):
         raise ConfigError(f"py:{path}: expected a function or class, got {type(factory).__name__}")

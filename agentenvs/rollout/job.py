@@ -109,7 +109,7 @@ def make_env(job: Job) -> gym.Env[str, str]:
         env = gym.make(job.env_id, **job.kwargs)
     except TypeError as error:
         raise ConfigError(f"{job.env_id}: {error}") from None
-    except gym.error.Error as error:
+    except (gym.error.Error, ModuleNotFoundError) as error:
         raise unknown_id(job.env_id) from error
     return build(env, job.wrappers)
 

@@ -184,7 +184,8 @@ def _check_types(made: Trajectory) -> None:
         "parts": int,
     }
     for name, kind in kinds.items():
-        if not isinstance(getattr(made, name), kind):
+        value = getattr(made, name)
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise ConfigError(f"trajectory {name}: got {quote(getattr(made, name))}")
     if not 0 <= made.part < made.parts:
         raise ConfigError(f"trajectory part: expected 0 <= part < parts, got {made.part} of {made.parts}")
@@ -198,17 +199,22 @@ def _check_types(made: Trajectory) -> None:
             raise ConfigError(f"trajectory decision: seen {decision.seen} and step {quote(decision.step)} do not fit")
 
 
+def _all(kind: type, value: Any) -> bool:
+    return isinstance(value, list) and all(type(item) is kind for item in value)
+
+
 _STEP = {
     **dict.fromkeys(("action", "observation", "digest"), lambda value: isinstance(value, str)),
     **dict.fromkeys(("components", "info"), lambda value: isinstance(value, dict)),
     **dict.fromkeys(("terminated", "truncated"), lambda value: isinstance(value, bool)),
     "reward": finite,
-    "natives": lambda value: isinstance(value, list) and all(isinstance(native, str) for native in value),
+    "natives": lambda value: _all(str, value),
 }
 _DECISION = {
     **dict.fromkeys(("agent", "role", "text"), lambda value: isinstance(value, str)),
     **dict.fromkeys(("number", "seed", "seen", "past"), natural),
-    **dict.fromkeys(("calls", "menu", "prefix"), lambda value: isinstance(value, list)),
+    **dict.fromkeys(("calls", "menu"), lambda value: _all(str, value)),
+    "prefix": lambda value: _all(int, value),
     **dict.fromkeys(("context", "sampling", "usage"), lambda value: isinstance(value, dict)),
 }
 
@@ -243,10 +249,19 @@ def chain_digest(previous: str, *parts: Any) -> str:
 
 
 def append(path: Path, trajectories: Iterable[Trajectory]) -> None:
-    """Append lines in one write and hand them to the operating system, so that a killed run loses none of them."""
-    lines = "".join(trajectory.to_line() + "\n" for trajectory in trajectories)
+    """Append lines and hand them to the operating system, so that a killed run loses none of them.
+
+    Where not all can be written (a full disk), what was written of them is cut off again before the error is raised.
+    """
+    lines = "".join(trajectory.to_line() + "\n" for trajectory in trajectories).encode()
     with open(path, "ab", buffering=0) as stream:
-        stream.write(lines.encode())
+        before = stream.tell()
+        try:
+            while lines:
+                lines = lines[stream.write(lines) :]
+        except OSError:
+            stream.truncate(before)
+            raise
 
 
 def read(path: Path) -> Iterator[Trajectory]:

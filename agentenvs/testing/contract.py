@@ -12,6 +12,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from math import fsum
 from typing import Any
 
 import gymnasium as gym
@@ -102,7 +103,7 @@ def check_infos(make: Make) -> None:
         faults = schema.violations(info, extra)
         assert not faults, "; ".join(faults)
         assert type(reward) is float, f"the reward must be a float, got {reward!r}"
-        assert reward == sum(info["reward_components"].values()), "the reward must be the sum of its components"
+        assert reward == fsum(info["reward_components"].values()), "the reward must be the sum of its components"
         assert names in (None, set(info["reward_components"])), "the names of the components must not change"
         names = set(info["reward_components"])
         assert 0.0 <= info["score"] <= 1.0, f"score must be in [0, 1], got {info['score']}"
@@ -378,7 +379,7 @@ def playthrough(
 ) -> Iterator[tuple[str, float, bool, bool, dict[str, Any]]]:
     """The steps of an episode of random admissible actions with a bad one now and then; first the reset."""
     observation, info = env.reset(seed=seed, options=options or None)
-    yield observation, sum(info["reward_components"].values()), False, False, info
+    yield observation, fsum(info["reward_components"].values()), False, False, info
     ended = False
     for number in range(_MAX_STEPS):
         if ended:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from math import fsum
 from typing import Any, NamedTuple, SupportsFloat
 
 import gymnasium as gym
@@ -138,7 +139,7 @@ class TextActions(StatefulWrapper):
         if not (terminated or truncated) and self._turn >= self.max_turns:
             truncated, self._last["end_reason"] = True, "turn_limit"
         self._shown = self._observation(played, parsed.error or refused.sentence)
-        return self._shown, sum(components.values()), terminated, truncated, self._info()
+        return self._shown, fsum(components.values()), terminated, truncated, self._info()
 
     def _info(self) -> dict[str, Any]:
         """The info of the last native action, with what the whole turn amounts to in its place."""

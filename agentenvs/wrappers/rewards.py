@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import fsum
 from typing import Any, SupportsFloat
 
 import gymnasium as gym
@@ -14,7 +15,7 @@ from agentenvs.wrappers.base import StatefulWrapper
 def add_component(info: dict[str, Any], name: str, value: float) -> float:
     """Write the component into the info and return the new reward, the exact sum of all components."""
     info["reward_components"] = {**info["reward_components"], name: value}
-    return sum(info["reward_components"].values())
+    return fsum(info["reward_components"].values())
 
 
 class FormatReward(StatefulWrapper):

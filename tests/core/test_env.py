@@ -395,3 +395,16 @@ def test_task_ids_are_prefix_stable_and_distinct():
 def test_many_task_ids_hold_no_number_twice():
     ids = Counter().source.ids("train", 150_000, seed=1)  # about five of the numbers drawn come twice
     assert len(set(ids)) == 150_000
+
+
+@pytest.mark.parametrize(
+    "components", [(-0.1, -1.0, 0.0, -0.1), (-0.1, 1.0, 10.0, -0.1), (0.1,) * 10, (1e16, 1.0, -1e16)]
+)
+def test_a_total_is_the_exact_sum_rounded_once(components):
+    """Whatever `sum` of this Python does: from 3.12 on it gives other last bits than before."""
+    from fractions import Fraction
+
+    from agentenvs.core.outcome import Rewards
+
+    exact = float(sum(map(Fraction, components), Fraction()))
+    assert Rewards({str(i): value for i, value in enumerate(components)}).total == exact

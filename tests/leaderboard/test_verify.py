@@ -369,6 +369,11 @@ def test_a_folder_is_no_name_for_a_bundle(run_folder: Path, tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_replay_of_the_run_reproduces_nothing(honest: Path, run_folder: Path) -> None:
+    with pytest.raises(ConfigError, match="name the policy itself"):
+        reproduce(verify(honest), f"replay:{run_folder}")
+
+
 def test_an_unfinished_run_is_not_bundled(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     with pytest.raises(ConfigError, match="agentenvs eval"):

@@ -335,3 +335,47 @@ def test_bad_jobs_are_refused(arguments, message):
 def test_replies_are_values():
     assert Reply("Up") == Reply("Up")
     assert Reply("Up") != Reply(calls=("Up",))
+
+
+def test_a_full_disk_leaves_no_half_record(tmp_path):
+    """The file is cut back to whole records, so that a later append and `recover` find it in order."""
+    import subprocess
+    import sys
+
+    code = """
+import resource, sys
+from pathlib import Path
+from agentenvs.rollout.collect import collect
+from agentenvs.rollout.trajectory import append, recover
+from tests.rollout.helpers import jobs
+path = Path(sys.argv[1])
+first, second = collect(None, "random", jobs(2))
+first.origin, second.origin = first.job.key, second.job.key
+append(path, [first])
+size = path.stat().st_size
+import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (size + 100, resource.RLIM_INFINITY))
+try:
+    append(path, [second])
+except OSError:
+    print("refused", path.stat().st_size == size, end=" ")
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+append(path, [second])
+print(len(recover(path)[0]))
+"""
+    command = [sys.executable, "-c", code, str(tmp_path / "out.jsonl")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "refused True 2\n", done.stderr
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), True, "1", None, [1]])
+def test_a_number_that_is_none_is_a_bad_record(value):
+    from agentenvs.core.errors import ConfigError
+    from agentenvs.core.snapshot import finite
+
+    assert not finite(value)
+    [trajectory] = collect(None, "random", jobs(1))
+    record = trajectory.to_json()
+    record["steps"][0]["reward"] = value
+    with pytest.raises(ConfigError):
+        Trajectory.from_json(record)

@@ -96,7 +96,7 @@ _OTHERS = ("preset", "split", "max_turns", "admissible", "reveal", "render_mode"
 
 def rules_of(name: str, changes: Mapping[str, Any]) -> tuple[str, Preset]:
     """The rules of a preset with some of them replaced, and the name under which they are reported."""
-    if name not in PRESETS:
+    if not isinstance(name, str) or name not in PRESETS:
         raise unknown("preset", name, PRESETS)
     preset = PRESETS[name]
     for rule in changes:

@@ -5,7 +5,7 @@ Task ids are `sokoban/<split>/<key>`:
 | levels | key | splits |
 |---|---|---|
 | generated | `<rows>x<cols>x<boxes>[d<difficulty>].<number>` | by wall layout: no layout is in two splits |
-| ragen, vagen | `<levels>.<rows>x<cols>x<boxes>[s<depth>].<seed>` | as published: validation 123-378, train from 10000 |
+| ragen, vagen | `<levels>.<rows>x<cols>x<boxes>[s<depth>].<seed>` | published: validation 123-378, train from 10000 |
 | boxoban | `<difficulty>.<file>.<index>` | those of the files; `hard` has no split and counts as test |
 | embedded | `<difficulty>.<index>` | of five levels one is train, one validation, three test |
 | xsb | `<index>` | all are test |
