@@ -1,4 +1,4 @@
-"""The command line: `agentenvs list | play | eval | submit | verify | leaderboard | data | contract`."""
+"""The command line: `agentenvs list | play | eval | compare | submit | verify | leaderboard | data | contract`."""
 
 from __future__ import annotations
 
@@ -98,7 +98,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"agentenvs {agentenvs.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
-    for add in (_add_list, _add_play, _add_eval, _add_submit, _add_verify, _add_leaderboard, _add_data, _add_contract):
+    for add in (
+        _add_list,
+        _add_play,
+        _add_eval,
+        _add_compare,
+        _add_submit,
+        _add_verify,
+        _add_leaderboard,
+        _add_data,
+        _add_contract,
+    ):
         add(commands)
     return parser
 
@@ -251,6 +261,24 @@ def _bar(title: str) -> Iterator[Callable[[int, int], None]]:
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
         task = progress.add_task(title, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def _add_compare(commands: Any) -> None:
+    example = "agentenvs compare runs/core-v0-mine runs/core-v0-baseline"
+    command = _command(commands, "compare", _compare, "Compare two runs over the same tasks, paired by task.", example)
+    command.add_argument("a", help="a result folder of `agentenvs eval`")
+    command.add_argument("b", help="another one")
+    command.add_argument("--json", action="store_true", help="machine-readable")
+
+
+def _compare(options: argparse.Namespace) -> None:
+    from agentenvs.evaluation.compare import compare, name_of_run, print_comparison
+
+    compared = compare(options.a, options.b)
+    if options.json:
+        print(json.dumps(compared, indent=2))
+    else:
+        print_comparison(name_of_run(options.a), name_of_run(options.b), compared)
 
 
 # submit, verify, leaderboard ----------------------------------------------------------------------------------------

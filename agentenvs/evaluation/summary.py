@@ -58,6 +58,8 @@ def summarise_entry(entry: Entry, trajectories: list[Trajectory]) -> dict[str, A
     }
     if entry.attempts > 1 and not counts["n_void"]:
         figures["pass_at_k"] = {str(k): stats.rounded(stats.pass_at(success, tasks, k)) for k in (1, entry.attempts)}
+        attempts = stats.avg_and_final(scores, [one.job.repetition for one in played], tasks)
+        figures["attempts"] = {"avg": stats.rounded(attempts.avg), "final": stats.rounded(attempts.final)}
         figures["pass_hat_k"] = {str(k): stats.rounded(stats.pass_hat(success, tasks, k)) for k in (1, entry.attempts)}
     if {"random", "expert"} <= set(entry.reference):
         bounds = [_normalised(entry, value) for value in (score.value, score.low, score.high)]
