@@ -104,6 +104,7 @@ def check_infos(make: Make) -> None:
         assert not faults, "; ".join(faults)
         assert type(reward) is float, f"the reward must be a float, got {reward!r}"
         assert reward == fsum(info["reward_components"].values()), "the reward must be the sum of its components"
+        assert all(type(part) is float for part in info["reward_components"].values()), "a component must be a float"
         assert names in (None, set(info["reward_components"])), "the names of the components must not change"
         names = set(info["reward_components"])
         assert 0.0 <= info["score"] <= 1.0, f"score must be in [0, 1], got {info['score']}"
