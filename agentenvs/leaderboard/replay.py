@@ -34,9 +34,12 @@ class _Check:
         self.played = self.undone = 0
 
     def run(self) -> None:
-        self._same("observation", self.record.observation, self.observation, 0)
-        self._same("info", self.record.info, self._known(self.record.info), 0)
-        self._same("digest", self.record.digest, self.digest, 0)
+        self._all_same(
+            0,
+            ("observation", self.record.observation, self.observation),
+            ("info", self.record.info, self._known(self.record.info)),
+            ("digest", self.record.digest, self.digest),
+        )
         self._mark(0)
         for number, step in enumerate(self.record.steps, 1):
             if step.restore is None:
@@ -59,14 +62,16 @@ class _Check:
             raise VerificationError("wrong_flag", f"{self._where(number)}: the episode was over: {error}") from None
         self.played += 1
         self.total += float(reward)
-        self._same("observation", step.observation, self.observation, number)
-        self._same("reward", step.reward, float(reward), number)
-        self._same("reward", step.components, self.info["reward_components"], number)
-        self._same("flag", [step.terminated, step.truncated], [terminated, truncated], number)
-        self._same("info", step.info, self._known(step.info), number)
-        self._same("action", step.natives, [call["native"] for call in self.info.get("calls", ())], number)
         self.digest = step_digest(self.digest, step.action, self.observation, reward, terminated, truncated, self.info)
-        self._same("digest", step.digest, self.digest, number)
+        self._all_same(
+            number,
+            ("observation", step.observation, self.observation),
+            ("reward", [step.reward, step.components], [float(reward), self.info["reward_components"]]),
+            ("flag", [step.terminated, step.truncated], [terminated, truncated]),
+            ("info", step.info, self._known(step.info)),
+            ("action", step.natives, [call["native"] for call in self.info.get("calls", ())]),
+            ("digest", step.digest, self.digest),
+        )
 
     def _restore(self, number: int, step: Step) -> None:
         if step.restore not in self.marks:
@@ -74,40 +79,53 @@ class _Check:
         self.undone += sum(past.restore is None for past in self.record.steps[step.restore : number - 1])
         self.observation, self.info, self.total, then, saved = self.marks[step.restore]
         self.env.reset(options={"snapshot": saved})
-        self._same("observation", step.observation, self.observation, number)
-        self._same("reward", [step.reward, step.components], [0.0, {}], number)
-        self._same("flag", [step.terminated, step.truncated], [False, False], number)
-        self._same("info", step.info, self._known(step.info), number)
-        self._same("action", [step.action, step.natives], ["", []], number)
         self.digest = restore_digest(self.digest, step.restore, then)
-        self._same("digest", step.digest, self.digest, number)
+        self._all_same(
+            number,
+            ("observation", step.observation, self.observation),
+            ("reward", [step.reward, step.components], [0.0, {}]),
+            ("flag", [step.terminated, step.truncated], [False, False]),
+            ("info", step.info, self._known(step.info)),
+            ("action", [step.action, step.natives], ["", []]),
+            ("digest", step.digest, self.digest),
+        )
 
     def _end(self) -> None:
         record, number = self.record, len(self.record.steps)
-        self._same("end", record.end_reason, self.info.get("end_reason", "policy_budget"), number)
-        self._same("score", record.score, float(self.info["score"]), number)
-        self._same("score", record.success, self.info["success"], number)
-        self._same("reward", record.total_reward, self.total, number)
         restores = len(self.record.steps) - self.played
         counts = {"steps": self.played, "resets": 1, "restores": restores, "undone_steps": self.undone}
         tokens = ("prompt_tokens", "completion_tokens")
-        self._same("count", {n: v for n, v in record.usage.items() if n not in tokens}, counts, number)
+        self._all_same(
+            number,
+            ("end", record.end_reason, self.info.get("end_reason", "policy_budget")),
+            ("score", [record.score, record.success], [float(self.info["score"]), self.info["success"]]),
+            ("reward", record.total_reward, self.total),
+            ("count", {n: v for n, v in record.usage.items() if n not in tokens}, counts),
+        )
 
     def _known(self, recorded: dict[str, Any]) -> dict[str, Any]:
         """What the record of an info must hold: the keys that are always kept, and those it adds to them."""
         return {name: self.info[name] for name in {*recorded, *KEPT} if name in self.info}
 
-    def _same(self, what: str, recorded: Any, found: Any, number: int) -> None:
-        try:
-            if same(recorded, found):
-                return
-        except (TypeError, ValueError):
-            pass
-        detail = f"recorded {quote(recorded, 160)}, played {quote(found, 160)}"
-        raise VerificationError(f"wrong_{what}", f"{self._where(number)}: {detail}")
+    def _all_same(self, number: int, *claims: tuple[str, Any, Any]) -> None:
+        """Refuse the first claim `(what, recorded, played)` that does not hold; one comparison where all do."""
+        if _equal([recorded for _, recorded, _ in claims], [played for _, _, played in claims]):
+            return
+        for what, recorded, played in claims:
+            if not _equal(recorded, played):
+                detail = f"recorded {quote(recorded, 160)}, played {quote(played, 160)}"
+                raise VerificationError(f"wrong_{what}", f"{self._where(number)}: {detail}")
 
     def _where(self, number: int) -> str:
         return f"{self.record.job.task}, " + (f"step {number}" if number else "reset")
+
+
+def _equal(recorded: Any, played: Any) -> bool:
+    """`same`, and False for what is no JSON value."""
+    try:
+        return same(recorded, played)
+    except (TypeError, ValueError):
+        return False
 
 
 def _check_spec(trajectory: Trajectory, spec: dict[str, Any]) -> None:
