@@ -5,13 +5,14 @@ from __future__ import annotations
 from agentenvs.envs.sokoban.engine import Level, cells, move
 from agentenvs.envs.sokoban.solver import solve
 
+_LARGEST = 20_000  # cells times boxes; beyond, the tables that a search needs take minutes to build
 _MOVE_OPTIMAL_BOXES = 2  # up to so many boxes the fewest moves are found quickly
 
 
 class Expert:
     """Plans for one level. `max_nodes` bounds each search, so that no state can hold an episode up."""
 
-    def __init__(self, level: Level, max_nodes: int = 200_000) -> None:
+    def __init__(self, level: Level, max_nodes: int = 50_000) -> None:
         self.level, self.max_nodes = level, max_nodes
         self._plan: list[int] = []
         self._states: dict[tuple[int, int], int] = {}
@@ -32,6 +33,8 @@ class Expert:
         return self._plan[self._states[player, boxes] :]
 
     def _make(self, player: int, boxes: int, budget: int) -> list[int]:
+        if self.level.rows * self.level.cols * len(cells(boxes)) > _LARGEST:
+            return []
         few = len(cells(boxes)) <= _MOVE_OPTIMAL_BOXES
         kinds = ("moves", "pushes") if few else ("pushes", "moves")
         best: list[int] = []

@@ -20,6 +20,7 @@ from functools import lru_cache
 from importlib import resources
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from agentenvs.core.errors import ConfigError, DataError, quote, unknown
 from agentenvs.core.rng import Stream
@@ -37,6 +38,7 @@ _PUBLISHED_SEEDS = {"validation": range(123, 379), "test": range(379, _TRAIN_SEE
 _RAGEN_DEPTH = 300
 _VAGEN_MOVES = 5
 _TIERS = ("easy", "medium", "hard")
+_PRIME = 2**64 + 13
 _GOLDEN = 0x9E3779B97F4A7C15  # 2**64 / golden ratio: spreads neighbouring layouts over the splits
 
 
@@ -58,6 +60,7 @@ class Levels(TaskSource):
 
 def given(text: str, split: str = "test") -> str:
     """The id of the task that is the level `text` (XSB rows, or rows joined by `|`)."""
+    _check_text("level", text)
     return f"sokoban/{split}/given:{encode_level(parse_level(text))}"
 
 
@@ -90,8 +93,8 @@ def _generated(task_id: str, split: str, rows: int, cols: int, boxes: int, diffi
 
 
 def _quarter(walls: int) -> int:
-    """0 to 3, by wall layout alone."""
-    return (walls * _GOLDEN & 0xFFFFFFFFFFFFFFFF) >> 62
+    """0 to 3, by wall layout alone. The remainder makes every cell of a large board count."""
+    return (walls % _PRIME * _GOLDEN & 0xFFFFFFFFFFFFFFFF) >> 62
 
 
 _ACCEPT = {
@@ -251,6 +254,11 @@ class Single(Levels, FiniteSource):
         return self.task(f"sokoban/{split}/{key}")
 
 
+def _check_text(name: str, value: Any) -> None:
+    if not isinstance(value, str):
+        raise ConfigError(f"{name}: expected text, got {quote(value)}")
+
+
 def _index(text: str, count: int, key: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) < count and str(int(text)) == text):
         raise ConfigError(f"no task {quote(key)} here; the index goes from 0 to {count - 1}")
@@ -316,6 +324,9 @@ def make_source(rules: Preset, *, data_dir: str | None, path: str | None, level:
     }
     if rules.levels not in makers:
         raise unknown("level provider", rules.levels, makers)
+    for name, value in (("data_dir", data_dir), ("path", path), ("level", level)):
+        if value is not None:
+            _check_text(name, value)
     for provider, name, value in (("xsb", "path", path), ("given", "level", level)):
         if (rules.levels == provider) != (value is not None):
             raise ConfigError(f"{name}=... goes with levels={provider!r}, and only with it; got {name}={value!r}")

@@ -30,6 +30,14 @@ def test_no_wall_layout_is_in_two_splits():
         assert not walls["validation"] & walls["test"]
 
 
+def test_every_cell_of_a_large_board_counts_for_its_split():
+    """A hash of the low bits alone would put all boards of 64 columns, whose first row is wall, into one split."""
+    for rows, cols in ((64, 64), (12, 64), (64, 5), (20, 20)):
+        made = source(rows=rows, cols=cols, boxes=2)
+        for split in made.splits:
+            assert made.task(made.ids(split, 1)[0]).metadata["generation_tries"] < 50
+
+
 def test_published_seeds_are_played_as_they_are_and_splits_are_disjoint():
     made = source(preset="ragen")
     assert made.sample("validation", 200).id == "sokoban/validation/ragen.6x6x1.200"
@@ -86,6 +94,8 @@ def test_one_given_level_by_setting_or_by_option():
     assert again == observation
     with pytest.raises(DataError, match="one box|player|level"):
         other.reset(options={"level": "####"})
+    with pytest.raises(ConfigError, match="level: expected text"):
+        other.reset(options={"level": 5})
     with pytest.raises(ConfigError, match="given"):
         other.reset(options={"task": "sokoban/test/given:####"})
 
@@ -184,6 +194,8 @@ def test_official_boxoban_and_microban(official: Path):
         ({"actions": ["Up", "Fly"]}, "unknown action word"),
         ({"actions": ["Up", "still"]}, "all four directions"),
         ({"layout": 3}, "layout"),
+        ({"levels": "given", "level": 5}, "level: expected text"),
+        ({"levels": "xsb", "path": 5}, "path: expected text"),
     ],
     ids=str,
 )
