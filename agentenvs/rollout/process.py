@@ -20,7 +20,7 @@ from typing import Any
 from agentenvs.core.errors import ConfigError, InfrastructureError
 from agentenvs.policies.base import Reply, Turn
 from agentenvs.policies.resolve import Cast, Needs, is_async
-from agentenvs.rollout.collect import answer_all
+from agentenvs.rollout.answer import answer_all
 from agentenvs.rollout.episode import Pool, Run, Stage
 from agentenvs.rollout.job import Job
 from agentenvs.rollout.live import Live, start

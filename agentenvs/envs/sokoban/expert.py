@@ -12,7 +12,7 @@ _MOVE_OPTIMAL_BOXES = 2  # up to so many boxes the fewest moves are found quickl
 class Expert:
     """Plans for one level. `max_nodes` bounds each search, so that no state can hold an episode up."""
 
-    def __init__(self, level: Level, max_nodes: int = 50_000) -> None:
+    def __init__(self, level: Level, max_nodes: int = 200_000) -> None:
         self.level, self.max_nodes = level, max_nodes
         self._plan: list[int] = []
         self._states: dict[tuple[int, int], int] = {}
