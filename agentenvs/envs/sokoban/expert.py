@@ -21,7 +21,8 @@ class Expert:
         """Directions (0 to 3) that solve the level from this state; empty where it is solved or no plan is known.
 
         A plan has the fewest pushes; one with the fewest moves is looked for where that would not fit into the
-        `budget` of moves, and always for one or two boxes. While the play stays on the plan, its rest is the plan.
+        `budget` of moves, and always for one or two boxes. While the play stays on the plan, its rest is the plan; so
+        an expert that is first asked in the middle (after a restore) may name another plan, as good as this one.
         """
         state = player, boxes
         if state not in self._states:
