@@ -17,8 +17,8 @@ from gymnasium.utils import seeding
 
 from agentenvs.core import info as schema
 from agentenvs.core.errors import ConfigError, EpisodeOver, InfrastructureError, SnapshotError, quote, unknown
-from agentenvs.core.outcome import Outcome, Rewards
-from agentenvs.core.rng import Stream
+from agentenvs.core.outcome import TURN_LIMIT, Outcome, Rewards
+from agentenvs.core.rng import Stream, check_seed
 from agentenvs.core.snapshot import base_entry
 from agentenvs.core.spaces import FreeText
 from agentenvs.core.task import Task, TaskSource
@@ -28,7 +28,6 @@ from agentenvs.core.tools import ActionError, Call, Grammar, Tool
 REVEALS = {"expert": ("expert_action",), "state": ("state_text", "next_state_text"), "gold": ("gold",)}
 _OPTIONS = ("task", "split", "prefix", "snapshot", "branch", "restart")
 _ACTION_LIMIT = 1_000_000
-_LIMIT = "turn_limit"
 _KEYS = (
     *("turn", "is_valid", "is_effective", "tool_result", "reward_components"),
     *("score", "success", "state_key", "observed"),
@@ -166,7 +165,7 @@ class TextEnv(gym.Env[str, str]):
         """
         options = self._options(options)
         if seed is not None:
-            self._check_seed(seed)
+            seed = check_seed("seed", int(seed) if isinstance(seed, np.integer) else seed)
         given = seed
         if options.get("restart"):
             if self._restart is None:
@@ -207,7 +206,7 @@ class TextEnv(gym.Env[str, str]):
         if outcome.end_reason:
             terminated, self._end_reason = True, outcome.end_reason
         elif turn >= self.max_turns:
-            truncated, self._end_reason = True, _LIMIT
+            truncated, self._end_reason = True, TURN_LIMIT
         self._status = "ended" if terminated or truncated else "playing"
         info = self._info()
         if self.render_mode == "human":
@@ -243,11 +242,6 @@ class TextEnv(gym.Env[str, str]):
     def _np_random(self, value: np.random.Generator | None) -> None:
         self._generator = value
 
-    @staticmethod
-    def _check_seed(seed: int) -> None:
-        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
-            raise ConfigError(f"seed: expected a whole number from 0 to 2**64 - 1, got {quote(seed)}")
-
     def chance(self, *label: str | int) -> Stream:
         """The stream of chance for this moment: a function of (task, seed, branch, turn) and the label."""
         return Stream(self._task.id, self._episode_seed, self._branch, self._turn, *label)
@@ -255,7 +249,7 @@ class TextEnv(gym.Env[str, str]):
     # Inside -------------------------------------------------------------------------------------------------------
 
     def _start(self, seed: int, options: Mapping[str, Any]) -> None:
-        branch = self._check_branch(options.get("branch", 0))
+        branch = check_seed("branch", options.get("branch", 0))
         self._set_episode(self._choose(seed, options), seed, branch)
         self._last = Outcome(self.begin(self._task), {})
         self._status = "playing"
@@ -346,12 +340,6 @@ class TextEnv(gym.Env[str, str]):
             raise ConfigError(f"reset: prefix is a list of native actions, got {quote(prefix)}")
         return dict(options)
 
-    @staticmethod
-    def _check_branch(branch: Any) -> int:
-        if isinstance(branch, bool) or not isinstance(branch, int) or not 0 <= branch < 2**64:
-            raise ConfigError(f"branch: expected a whole number from 0 to 2**64 - 1, got {quote(branch)}")
-        return branch
-
     def _refuse(self) -> NoReturn:
         if self._status == "ready":
             raise EpisodeOver("step() before reset(); call reset() first")
@@ -384,7 +372,7 @@ class TextEnv(gym.Env[str, str]):
             if entry[name] != ours:
                 got = quote(entry[name], 200)
                 raise SnapshotError(f"snapshot of another {name}: expected {quote(ours, 200)}, got {got}")
-        branch = self._check_branch(entry["branch"] if branch is None else branch)
+        branch = check_seed("branch", entry["branch"] if branch is None else branch)
         turn, late = entry["turn"], entry["turn"] >= self.max_turns
         over = bool(entry["last"]["end_reason"]) or late
         if turn > self.max_turns or over != (entry["status"] == "ended"):
@@ -400,4 +388,4 @@ class TextEnv(gym.Env[str, str]):
         self._turn, self._before = turn, entry["before"] if "state" in self._reveal else ""
         self._last = Outcome(**copy.deepcopy(entry["last"]))
         self._status = entry["status"]
-        self._end_reason = "" if self._status == "playing" else self._last.end_reason or _LIMIT
+        self._end_reason = "" if self._status == "playing" else self._last.end_reason or TURN_LIMIT

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from math import fsum
 from typing import Any
 
+#: The end reason of an episode that has used up its turns.
+TURN_LIMIT = "turn_limit"
 _OUTCOME = ("observation", "rewards", "effective", "end_reason", "kind", "valid", "error_type")
 
 

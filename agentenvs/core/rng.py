@@ -11,7 +11,9 @@ from __future__ import annotations
 import json
 from collections.abc import MutableSequence, Sequence
 from hashlib import blake2b
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from agentenvs.core.errors import ConfigError, quote
 
 T = TypeVar("T")
 _encode = json.JSONEncoder(separators=(",", ":")).encode  # made once: json.dumps would make one a call
@@ -107,6 +109,13 @@ class Stream:
             j = i + self.below(len(pool) - i)
             pool[i], pool[j] = pool[j], pool[i]
         return pool[:k]
+
+
+def check_seed(name: str, value: Any) -> int:
+    """`value` if it is a seed or a branch, a whole number from 0 to 2**64 - 1; raises `ConfigError` otherwise."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**64:
+        raise ConfigError(f"{name}: expected a whole number from 0 to 2**64 - 1, got {quote(value)}")
+    return value
 
 
 def derive(*key: str | int | None) -> int:

@@ -171,10 +171,9 @@ class Grammar:
         if len(self.tools) < len(tools):
             raise ConfigError(f"grammar: a tool is given twice in {', '.join(tool.name for tool in tools)}")
         self._fold = str.casefold if ignore_case else str
-        self._table: dict[str, Call] = {}
         #: Spelled-out actions and their calls: a quicker way to what `parse` gives for them.
-        self.spelled: Mapping[str, Call] = self._table
-        self._spelled: set[str] = set()
+        self.spelled: dict[str, Call] = {}
+        self._own: set[str] = set()  # those that are not there by folding alone
         self._patterns: list[tuple[list[str], Tool]] = []
         for tool in self.tools.values():
             self._compile(tool)
@@ -182,11 +181,11 @@ class Grammar:
 
     def parse(self, text: str) -> Call:
         """The call that `text` writes; raises ActionError with a sentence for the agent."""
-        found = self._table.get(text)
+        found = self.spelled.get(text)
         if found is not None:
             return found
         text = text.strip()
-        found = self._table.get(self._fold(text))
+        found = self.spelled.get(self._fold(text))
         if found is not None:
             return found
         brackets = _BRACKETS.fullmatch(text)
@@ -243,11 +242,11 @@ class Grammar:
 
     def _spell(self, text: str, call: Call) -> None:
         """File a spelled-out action, and its folded form unless that is another action's own spelling."""
-        if self._table.get(text, call) != call and text in self._spelled:
-            raise ConfigError(f"grammar: {quote(text)} writes two actions: {self._table[text]} and {call}")
-        self._spelled.add(text)
-        self._table[text] = call
-        self._table.setdefault(self._fold(text), call)
+        if self.spelled.get(text, call) != call and text in self._own:
+            raise ConfigError(f"grammar: {quote(text)} writes two actions: {self.spelled[text]} and {call}")
+        self._own.add(text)
+        self.spelled[text] = call
+        self.spelled.setdefault(self._fold(text), call)
 
 
 def _slots(parts: list[str], text: str) -> dict[str, str] | None:

@@ -18,7 +18,7 @@ from typing import Any
 
 from agentenvs._version import __version__
 from agentenvs.core.errors import ConfigError, quote
-from agentenvs.core.snapshot import natural
+from agentenvs.core.rng import check_seed
 from agentenvs.evaluation.suite import Suite, load_suite
 from agentenvs.evaluation.summary import summarise
 from agentenvs.policies.resolve import as_policy, name_of, needs_of
@@ -124,8 +124,7 @@ def open_run(suite: Suite, policy: Any, out: Path, *, episodes: int | None, seed
     """The result folder of a run, new or to be continued; raises `ConfigError` where it holds another run."""
     if episodes is not None and episodes < 1:
         raise ConfigError(f"episodes: expected at least 1, got {episodes}")
-    if not natural(seed) or seed >= 2**64:
-        raise ConfigError(f"seed: expected a whole number from 0 to 2**64 - 1, got {quote(seed)}")
+    check_seed("seed", seed)
     check_fair(policy)
     parts = tuple(cut(suite, seed, episodes))
     settings = {

@@ -11,6 +11,7 @@ import gymnasium as gym
 
 from agentenvs.core import errors
 from agentenvs.core.info import violations
+from agentenvs.core.outcome import TURN_LIMIT
 from agentenvs.core.snapshot import natural
 from agentenvs.core.tools import ActionError, Grammar, Tool
 from agentenvs.wrappers.base import StatefulWrapper
@@ -137,7 +138,7 @@ class TextActions(StatefulWrapper):
         if "new_facts" in self._inner:
             self._last["new_facts"] = [fact for step in played for fact in step.info.get("new_facts", ())]
         if not (terminated or truncated) and self._turn >= self.max_turns:
-            truncated, self._last["end_reason"] = True, "turn_limit"
+            truncated, self._last["end_reason"] = True, TURN_LIMIT
         self._shown = self._observation(played, parsed.error or refused.sentence)
         return self._shown, fsum(components.values()), terminated, truncated, self._info()
 

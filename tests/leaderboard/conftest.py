@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 
+from agentenvs.core.errors import VerificationError
 from agentenvs.evaluation.runner import evaluate
 from agentenvs.leaderboard.bundle import FILES, write_bundle
 from agentenvs.leaderboard.card import Card
+from agentenvs.leaderboard.verify import REASONS, verify
 
 CARD = Card(name="honest", policy="random", authors="a tester", date="2026-11-30")
 
@@ -60,6 +62,15 @@ def honest(run_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def forge(honest: Path, tmp_path: Path) -> Callable[[], Forger]:
     return lambda: Forger(honest, tmp_path / "forged.zip")
+
+
+def refusal(path: Path, **more: Any) -> str:
+    """The reason for which a bundle is refused."""
+    with pytest.raises(VerificationError) as caught:
+        verify(path, **more)
+    assert caught.value.reason in REASONS
+    assert len(str(caught.value)) < 1_000
+    return caught.value.reason
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

@@ -19,19 +19,9 @@ from agentenvs.evaluation.suite import parse_suite
 from agentenvs.leaderboard.bundle import FILES, read_bundle, write_bundle
 from agentenvs.leaderboard.card import make_card
 from agentenvs.leaderboard.table import store
-from agentenvs.leaderboard.verify import REASONS, reproduce, verify
+from agentenvs.leaderboard.verify import reproduce, verify
 
-from .conftest import CARD, Forger, change, leaves
-
-
-def refusal(path: Path, **more: Any) -> str:
-    """The reason for which a bundle is refused."""
-    with pytest.raises(VerificationError) as caught:
-        verify(path, **more)
-    assert caught.value.reason in REASONS
-    assert len(str(caught.value)) < 1_000
-    return caught.value.reason
-
+from .conftest import CARD, Forger, change, leaves, refusal
 
 # Values that only look right ----------------------------------------------------------------------------------------
 

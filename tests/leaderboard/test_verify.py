@@ -19,16 +19,7 @@ from agentenvs.leaderboard.verify import REASONS, reproduce, verify
 from agentenvs.policies.base import Reply
 from agentenvs.rollout.job import Job
 
-from .conftest import CARD, Forger, change, leaves
-
-
-def refusal(path: Path, **more: Any) -> str:
-    """The reason for which a bundle is refused."""
-    with pytest.raises(VerificationError) as caught:
-        verify(path, **more)
-    assert caught.value.reason in REASONS
-    assert len(str(caught.value)) < 1_000
-    return caught.value.reason
+from .conftest import CARD, Forger, change, leaves, refusal
 
 
 def test_the_honest_bundle_is_accepted_and_its_table_is_the_one_of_the_run(honest: Path, run_folder: Path) -> None:

@@ -10,9 +10,10 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from agentenvs.core.errors import ConfigError, quote, unknown
+from agentenvs.envs.sokoban.engine import DIRECTIONS
 from agentenvs.envs.sokoban.text import SYMBOLS, legend
 
-MOVES = ("Up", "Down", "Left", "Right")
+MOVES = DIRECTIONS
 LOWER = ("up", "down", "left", "right")
 #: gym-sokoban's nine actions; a "move" never pushes.
 FULL = (
