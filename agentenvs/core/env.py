@@ -76,7 +76,7 @@ class TextEnv(gym.Env[str, str]):
         if isinstance(max_turns, bool) or not isinstance(max_turns, int) or max_turns < 1:
             raise ConfigError(f"max_turns: expected a whole number >= 1, got {max_turns!r}")
         for name in reveal:
-            if name not in REVEALS:
+            if not isinstance(name, str) or name not in REVEALS:
                 raise unknown("reveal", name, REVEALS)
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise unknown("render mode", render_mode, self.metadata["render_modes"])

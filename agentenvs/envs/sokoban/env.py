@@ -86,7 +86,7 @@ class SokobanEnv(TextEnv):
             max_turns=self.rules.max_turns,
             grammar=Grammar(self.tools, ignore_case=self.rules.ignore_case),
             admissible=admissible,
-            reveal=(reveal,) if isinstance(reveal, str) else tuple(reveal),
+            reveal=tuple(reveal) if isinstance(reveal, (list, tuple, set, frozenset)) else (reveal,),
             render_mode=render_mode,
         )
 

@@ -24,6 +24,7 @@ from typing import Any
 
 from agentenvs.core.errors import ConfigError, DataError, quote, unknown
 from agentenvs.core.rng import Stream
+from agentenvs.core.snapshot import natural
 from agentenvs.core.task import EndlessSource, FiniteSource, Task, TaskSource
 from agentenvs.datasets import require
 from agentenvs.envs.sokoban.engine import Level
@@ -68,6 +69,8 @@ class Generated(Levels, EndlessSource):
     """Levels of our own generator."""
 
     def __init__(self, rows: int, cols: int, boxes: int, difficulty: int | None = None) -> None:
+        if difficulty is not None and (not natural(difficulty) or not difficulty):
+            raise ConfigError(f"difficulty of generated levels: expected a whole number >= 1, got {quote(difficulty)}")
         self.shape = rows, cols, boxes
         self.difficulty = difficulty
         self.prefix = f"{rows}x{cols}x{boxes}" + (f"d{difficulty}" if difficulty else "") + "."
