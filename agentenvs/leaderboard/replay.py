@@ -14,9 +14,9 @@ from agentenvs.rollout.trajectory import Step, Trajectory
 def replay(trajectory: Trajectory, pool: Pool, run_seed: int) -> None:
     """Play the episode again; raises `VerificationError` that names the first thing that is not as recorded."""
     job = trajectory.job
-    env = pool.take(job)
-    _check_spec(trajectory, pool.resolved(env, job))
+    _check_spec(trajectory, pool.resolved(job))
     _check_decisions(trajectory, run_seed)
+    env = pool.take(job)
     observation, info = env.reset(seed=job.seed, options=job.options())
     _Check(trajectory, env, observation, info).run()
     pool.give(job, env)

@@ -34,11 +34,13 @@ class Pool:
         self._idle: dict[str, list[gym.Env[str, str]]] = {}
         self._resolved: dict[tuple[str, str], dict[str, Any]] = {}
 
-    def resolved(self, env: gym.Env[str, str], job: Job) -> dict[str, Any]:
-        """`resolved`, worked out once for each stack and split."""
+    def resolved(self, job: Job) -> dict[str, Any]:
+        """`resolved`, worked out once for each stack and split: on a fresh environment, which is in its first phase."""
         key = job.stack, job.task.split("/")[1] if job.task.count("/") >= 2 else ""
         if key not in self._resolved:
+            env = make_env(job)
             self._resolved[key] = resolved(env, key[1])
+            self.give(job, env)
         return self._resolved[key]
 
     def take(self, job: Job) -> gym.Env[str, str]:
@@ -128,6 +130,7 @@ class Episode:
 
     def __init__(self, stage: Stage, job: Job) -> None:
         self.stage, self.job = stage, job
+        self._spec = stage.run.pool.resolved(job)
         self.env = stage.run.pool.take(job)
         try:
             self.observation, self.info = self.env.reset(seed=job.seed, options=job.options())
@@ -137,7 +140,7 @@ class Episode:
         except BaseException:
             self.env.close()
             raise
-        self._instructions: str = self.env.get_wrapper_attr("instructions")
+        self._codec = getattr_or_none(self.env, "codec")
         self.total_reward = 0.0
         self._first = self.observation, self._recorded(self.info)
         self._digest = self._start = reset_digest(self.observation, self.info)
@@ -243,8 +246,7 @@ class Episode:
 
     def _worded(self, calls: Sequence[str]) -> str:
         """Native actions as a reply, in the codec of the stack."""
-        codec = getattr_or_none(self.env, "codec")
-        return codec.format(calls) if codec is not None else "\n".join(calls)
+        return self._codec.format(calls) if self._codec is not None else "\n".join(calls)
 
     def _decide(self, turn: Turn, reply: Reply, text: str, step: int | None) -> None:
         if (turn.agent, turn.number) not in self._asked_at:
@@ -255,7 +257,9 @@ class Episode:
         shown = self._steps[seen - 1].observation if seen else self._first[0]
         if not all(map(math.isfinite, reply.logprobs or ())):
             raise ConfigError("reply: log-probs must be finite; leave logprobs out where they are not known")
-        self._history.setdefault(turn.agent, []).append(Exchange(turn.observation, text))
+        kept = len(text) if self._codec is None or step is None else self._codec.kept(text)
+        self._history.setdefault(turn.agent, []).append(Exchange(turn.observation, text[:kept]))
+        tools = [plain(asdict(tool)) for tool in turn.tools]
         self._decisions.append(
             Decision(
                 agent=turn.agent,
@@ -270,7 +274,9 @@ class Episode:
                 menu=list(turn.menu),
                 context=dict(turn.context),
                 observation=None if turn.observation == shown else turn.observation,
-                instructions=None if turn.instructions == self._instructions else turn.instructions,
+                instructions=None if turn.instructions == self._spec["instructions"] else turn.instructions,
+                tools=None if tools == self._spec["tools"] else tools,
+                kept=None if kept == len(text) else kept,
                 prefix=list(turn.prefix),
                 sampling=dict(turn.sampling),
                 prompt_ids=_listed(reply.prompt_ids),
@@ -337,7 +343,7 @@ class Episode:
         }
         made = Trajectory(
             job=self.job,
-            spec=self.stage.run.pool.resolved(self.env, self.job),
+            spec=self._spec,
             observation=self._first[0],
             info=self._first[1],
             steps=self._steps,

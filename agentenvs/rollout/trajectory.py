@@ -47,8 +47,9 @@ class Step:
 class Decision:
     """One reply together with what was asked. `step` is the number of the step it led to, None for one that led to
     none (a note, a judgement); `seen` is how many steps had been taken when it was asked, `past` how many earlier
-    exchanges of its agent it was shown (0 where the policy needs no history). `observation` and `instructions` are
-    there where they were not those of the environment and of the record's `spec`."""
+    exchanges of its agent it was shown (0 where the policy needs no history). `observation`, `instructions` and
+    `tools` are there where they were not those of the environment and of the record's `spec`; `kept` where not all
+    characters of the reply stayed in the transcript."""
 
     agent: str
     role: str
@@ -63,6 +64,8 @@ class Decision:
     context: dict[str, str] = field(default_factory=dict)
     observation: str | None = None
     instructions: str | None = None
+    tools: list[dict[str, Any]] | None = None
+    kept: int | None = None
     prefix: list[int] = field(default_factory=list)
     sampling: dict[str, Any] = field(default_factory=dict)
     prompt_ids: list[int] | None = None
@@ -145,7 +148,7 @@ class Trajectory:
             number=decision.number,
             seed=decision.seed,
             instructions=self.spec["instructions"] if decision.instructions is None else decision.instructions,
-            tools=tuple(_tool(tool) for tool in self.spec["tools"]),
+            tools=tuple(_tool(tool) for tool in (self.spec["tools"] if decision.tools is None else decision.tools)),
             observation=shown,
             info=state.info,
             history=tuple(self._history(i)),
@@ -158,7 +161,7 @@ class Trajectory:
     def _history(self, i: int) -> Iterator[Exchange]:
         own = (j for j in range(i) if self.decisions[j].agent == self.decisions[i].agent)
         for j in itertools.islice(own, self.decisions[i].past):
-            yield Exchange(self.turn_observation(j), self.decisions[j].text)
+            yield Exchange(self.turn_observation(j), self.decisions[j].text[: self.decisions[j].kept])
 
     def turn_observation(self, i: int) -> str:
         """The observation that decision `i` answered."""
@@ -197,6 +200,8 @@ def _check_types(made: Trajectory) -> None:
         _check_fields("decision", decision, _DECISION)
         if decision.seen > len(made.steps) or not (decision.step is None or natural(decision.step)):
             raise ConfigError(f"trajectory decision: seen {decision.seen} and step {quote(decision.step)} do not fit")
+        if decision.kept is not None and not (natural(decision.kept) and decision.kept < len(decision.text)):
+            raise ConfigError(f"trajectory decision: kept cannot be {quote(decision.kept)}")
 
 
 def _all(kind: type, value: Any) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentenvs.core.errors import ConfigError, quote, unknown
+from agentenvs.core.tools import Grammar
 from agentenvs.wrappers.codecs.base import Codec, Message, Parsed, Span
 from agentenvs.wrappers.codecs.plain import Plain
 from agentenvs.wrappers.codecs.tagged import Tagged
@@ -15,8 +16,11 @@ CODECS: dict[str, type[Codec]] = {"plain": Plain, "tagged": Tagged}
 __all__ = ["CODECS", "Codec", "Message", "Parsed", "Span", "codec", "spec_of"]
 
 
-def codec(spec: str | Mapping[str, Any]) -> Codec:
-    """The codec of a name, or of a mapping `{"name": ..., **options}`; a `version` in it must be the present one."""
+def codec(spec: str | Mapping[str, Any], grammar: Grammar | None = None) -> Codec:
+    """The codec of a name, or of a mapping `{"name": ..., **options}`; a `version` in it must be the present one.
+
+    `grammar` is that of the environment. Codecs with named arguments can read and write its calls only.
+    """
     if not isinstance(spec, (str, Mapping)):
         raise ConfigError(f"codec: expected a name or {{'name': ..., **options}}, got {quote(spec)}")
     options = {"name": spec} if isinstance(spec, str) else dict(spec)
@@ -24,7 +28,7 @@ def codec(spec: str | Mapping[str, Any]) -> Codec:
     if not isinstance(name, str) or name not in CODECS:
         raise unknown("codec", name, CODECS)
     try:
-        made = CODECS[name](**options)
+        made = CODECS[name](grammar, **options)
     except TypeError as error:
         raise ConfigError(f"codec {name}: {error}") from None
     if version not in (None, made.version):

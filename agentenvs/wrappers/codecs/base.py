@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal
 
-from agentenvs.core.tools import Tool
+from agentenvs.core.messages import Message
+from agentenvs.core.tools import Grammar, Tool
 
 Label = Literal["reason", "call", "answer", "other"]
 
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One chat message; `call_id` joins a tool's answer to its call."""
-
-    role: str
-    content: str
-    name: str = ""
-    call_id: str = ""
+__all__ = ["Codec", "Label", "Message", "Parsed", "Span", "usage_lines"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,44 +30,68 @@ class Parsed:
 
     `error` is the sentence for the agent where the reply does not keep the format; it may come with calls that
     could be read all the same.
+
+    Where the format has calls of its own, `ids` are theirs (as many as calls, or none), and `faults` says for the
+    index of a call why it is no action (a missing argument, a tool that does not exist); what stands in `calls` there
+    is the call as it was written.
     """
 
     calls: tuple[str, ...]
     spans: tuple[Span, ...]
     error: str = ""
+    ids: tuple[str, ...] = ()
+    faults: Mapping[int, str] | None = None
 
 
-class Codec(Protocol):
-    """A pure object; `name`, `version` and `options` identify it in records."""
+class Codec(ABC):
+    """A pure object; `name`, `version` and `options` identify it in records.
 
-    name: str
-    version: int
+    `grammar` is that of the environment: codecs whose calls have named arguments translate with it.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+    #: The options and their defaults.
+    defaults: ClassVar[Mapping[str, Any]] = {}
+
+    def __init__(self, grammar: Grammar | None = None) -> None:
+        self.grammar = grammar or Grammar(())
 
     @property
     def options(self) -> dict[str, Any]:
-        """The keyword arguments that differ from the defaults."""
+        """The options that differ from the defaults."""
+        return {name: getattr(self, name) for name, value in self.defaults.items() if getattr(self, name) != value}
 
+    @abstractmethod
     def describe(self, instructions: str, tools: Sequence[Tool]) -> str:
         """`instructions` followed by how a reply must be written."""
 
+    @abstractmethod
     def parse(self, reply: str) -> Parsed:
-        """Take a reply apart. Never raises, whatever the text."""
+        """Take a reply apart. Never raises, whatever the text; linear in its length."""
 
+    @abstractmethod
     def format(self, actions: Sequence[str], reason: str = "") -> str:
         """A reply that says these native actions: `parse(format(actions)).calls == actions`.
 
-        That holds for one action, and for several where the codec has a separator, as long as neither actions nor
-        reason contain the codec's own marks. Others are written all the same, and read as something else.
+        That holds for one action, and for several where the codec has room for several, as long as neither actions
+        nor reason contain the codec's own marks. Others are written all the same, and read as something else.
         """
 
-    def render(self, observation: str, calls: Sequence[dict[str, Any]]) -> list[Message]:
-        """The messages that carry a turn's observation back to the agent."""
-
+    @abstractmethod
     def route(self, state: str, piece: str) -> tuple[str, Label]:
         """Feed the next piece of a reply in the making; returns the new state and the label of what comes next.
 
         Start with the state "". Cutting a reply differently gives the same final state and label.
         """
+
+    def kept(self, reply: str) -> int:
+        """How many characters of a reply stay in the transcript that the agent is shown later; only these are read."""
+        return len(reply)
+
+    def render(self, observation: str, calls: Sequence[Mapping[str, Any]]) -> list[Message]:
+        """The messages that carry a turn's observation back to the agent. `calls` as in `info["calls"]`."""
+        return [Message("user", observation)]
 
 
 def usage_lines(tools: Sequence[Tool]) -> str:

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from agentenvs.core.tools import Tool
-from agentenvs.wrappers.codecs.base import Label, Message, Parsed, Span, usage_lines
+from agentenvs.core.tools import Grammar, Tool
+from agentenvs.wrappers.codecs.base import Codec, Label, Parsed, Span, usage_lines
 
 
-class Plain:
+class Plain(Codec):
     """The reply is the action, blanks around it aside. With `separator` it may be several actions."""
 
     name = "plain"
     version = 1
+    defaults = {"separator": ""}
 
-    def __init__(self, separator: str = "") -> None:
+    def __init__(self, grammar: Grammar | None = None, separator: str = "") -> None:
+        super().__init__(grammar)
         if not isinstance(separator, str):
             raise TypeError(f"expected text for separator, got {separator!r}")
         self.separator = separator
-
-    @property
-    def options(self) -> dict[str, Any]:
-        return {"separator": self.separator} if self.separator else {}
 
     def describe(self, instructions: str, tools: Sequence[Tool]) -> str:
         several = f" Separate several actions with {self.separator!r}." if self.separator else ""
@@ -36,9 +33,6 @@ class Plain:
 
     def format(self, actions: Sequence[str], reason: str = "") -> str:
         return f" {self.separator} ".join(actions) if self.separator else "\n".join(actions)
-
-    def render(self, observation: str, calls: Sequence[dict[str, Any]]) -> list[Message]:
-        return [Message("user", observation)]
 
     def route(self, state: str, piece: str) -> tuple[str, Label]:
         return state, "call"

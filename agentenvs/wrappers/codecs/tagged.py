@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from agentenvs.core.errors import ConfigError
-from agentenvs.core.tools import Tool
-from agentenvs.wrappers.codecs.base import Label, Message, Parsed, Span, usage_lines
+from agentenvs.core.tools import Grammar, Tool
+from agentenvs.wrappers.codecs.base import Codec, Label, Parsed, Span, usage_lines
 
 _TAG = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _BLANK = re.compile(r"\s*")
 
 
-class Tagged:
+class Tagged(Codec):
     """Reasoning in one pair of tags, then the action in another.
 
     - `think`, `action`: names of the tags; `think=""` where no reasoning is asked for.
@@ -26,10 +25,18 @@ class Tagged:
 
     name = "tagged"
     version = 1
+    defaults = {"think": "think", "action": "action", "separator": "", "whole": False, "hint": ""}
 
     def __init__(
-        self, think: str = "think", action: str = "action", separator: str = "", whole: bool = False, hint: str = ""
+        self,
+        grammar: Grammar | None = None,
+        think: str = "think",
+        action: str = "action",
+        separator: str = "",
+        whole: bool = False,
+        hint: str = "",
     ) -> None:
+        super().__init__(grammar)
         if not isinstance(separator, str) or not isinstance(hint, str) or not isinstance(whole, bool):
             raise TypeError(
                 f"expected text for separator and hint and a bool for whole, got {(separator, hint, whole)}"
@@ -47,11 +54,6 @@ class Tagged:
             "reason": (f"</{think}>", "bridge"),
             "call": (self._closing, "done"),
         }
-
-    @property
-    def options(self) -> dict[str, Any]:
-        defaults = {"think": "think", "action": "action", "separator": "", "whole": False, "hint": ""}
-        return {name: getattr(self, name) for name, value in defaults.items() if getattr(self, name) != value}
 
     @property
     def shape(self) -> str:
@@ -97,9 +99,6 @@ class Tagged:
         head = f"<{self.think}>{reason}</{self.think}>" if self.think else ""
         inside = f" {self.separator} ".join(actions) if self.separator else "\n".join(actions)
         return f"{head}<{self.action}>{inside}</{self.action}>"
-
-    def render(self, observation: str, calls: Sequence[dict[str, Any]]) -> list[Message]:
-        return [Message("user", observation)]
 
     def route(self, state: str, piece: str) -> tuple[str, Label]:
         """The state is the phase and the unfinished tag at the end, as `phase|tail`.
