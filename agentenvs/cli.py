@@ -1,4 +1,4 @@
-"""The command line: `agentenvs list | play | eval | compare | submit | verify | leaderboard | data | contract`."""
+"""The command line, `agentenvs COMMAND`: a function declares each command, another carries it out."""
 
 from __future__ import annotations
 
@@ -103,10 +103,12 @@ def _parser() -> argparse.ArgumentParser:
         _add_play,
         _add_eval,
         _add_compare,
+        _add_decisions,
         _add_submit,
         _add_verify,
         _add_leaderboard,
         _add_data,
+        _add_serve,
         _add_contract,
     ):
         add(commands)
@@ -138,6 +140,7 @@ def _add_list(commands: Any) -> None:
 
 def _list(options: argparse.Namespace) -> None:
     from agentenvs.evaluation.suite import load_suite, suite_names
+    from agentenvs.policies.resolve import POLICIES
     from agentenvs.registration import ENTRIES
 
     suites = {name: load_suite(name) for name in suite_names()}
@@ -152,7 +155,7 @@ def _list(options: argparse.Namespace) -> None:
         print("environments")
         for entry in ENTRIES:
             print(f"  {entry.id:28} {entry.summary}\n{'':31}presets: {', '.join(entry.presets())}")
-        print("\npolicies\n  random, expert, human, replay:FILE, chat:MODEL@URL, py:module:factory\n")
+        print(f"\npolicies\n  {', '.join(POLICIES)}\n")
     print("suites")
     for name, suite in suites.items():
         print(f"  {name:28} {suite.description}")
@@ -213,9 +216,7 @@ def _add_eval(commands: Any) -> None:
     about = "Run a policy over a suite. An interrupted run goes on where it was."
     command = _command(commands, "eval", _eval, about, example)
     command.add_argument("--suite", required=True, help="a name from `agentenvs list`, or a TOML file")
-    command.add_argument(
-        "--policy", required=True, help="random, expert, replay:FILE, chat:MODEL@URL, py:module:factory"
-    )
+    command.add_argument("--policy", required=True, help="a name as `agentenvs list` shows them")
     command.add_argument("--out", help="result folder (default: runs/SUITE-POLICY)")
     command.add_argument("--episodes", type=int, help="only the first so many tasks of each entry")
     command.add_argument("--seed", type=int, default=0, help="run seed: chance and sampling (default 0)")
@@ -279,6 +280,27 @@ def _compare(options: argparse.Namespace) -> None:
         print(json.dumps(compared, indent=2))
     else:
         print_comparison(name_of_run(options.a), name_of_run(options.b), compared)
+
+
+def _add_decisions(commands: Any) -> None:
+    example = "agentenvs decisions runs/adasearch-mine --closed-book runs/closed-book-mine"
+    about = "How well a run decides whether to search: F1 against what the same policy knows closed-book."
+    command = _command(commands, "decisions", _decisions, about, example)
+    command.add_argument("run", help="a result folder of `agentenvs eval`")
+    command.add_argument("--closed-book", required=True, help="the result folder of the same tasks without search")
+    command.add_argument("--threshold", type=float, default=0.5, help="share of solved attempts that counts as known")
+    command.add_argument("--json", action="store_true", help="machine-readable")
+
+
+def _decisions(options: argparse.Namespace) -> None:
+    from agentenvs.evaluation.compare import name_of_run
+    from agentenvs.evaluation.decisions import decisions, print_decisions
+
+    found = decisions(options.run, options.closed_book, options.threshold)
+    if options.json:
+        print(json.dumps(found, indent=2))
+    else:
+        print_decisions(name_of_run(options.run), name_of_run(options.closed_book), found)
 
 
 # submit, verify, leaderboard ----------------------------------------------------------------------------------------
@@ -389,6 +411,12 @@ def _data(options: argparse.Namespace) -> None:
     for name, dataset in datasets.datasets().items():
         place = datasets.find(name)
         print(f"{name:12} {dataset.version:12.12} {dataset.licence:12} {place or f'absent; agentenvs data get {name}'}")
+
+
+def _add_serve(commands: Any) -> None:
+    from agentenvs.retrieval import command as retriever
+
+    retriever.add_arguments(_command(commands, "serve", retriever.serve, retriever.ABOUT, retriever.EXAMPLE))
 
 
 def _add_contract(commands: Any) -> None:

@@ -24,6 +24,11 @@ ENTRIES = (
     Entry(
         "agentenvs/Sokoban-v0", "agentenvs.envs.sokoban.env:SokobanEnv", "push boxes onto targets; one mistake is final"
     ),
+    Entry(
+        "agentenvs/SearchQA-v0",
+        "agentenvs.envs.search_qa.env:SearchQAEnv",
+        "answer questions by searching passages, and decide whether to search",
+    ),
 )
 IDS = tuple(entry.id for entry in ENTRIES)
 

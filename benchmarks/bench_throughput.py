@@ -42,18 +42,12 @@ from agentenvs.evaluation.runner import evaluate
 from agentenvs.leaderboard.bundle import write_bundle
 from agentenvs.leaderboard.card import Card
 from agentenvs.leaderboard.verify import verify
-from agentenvs.registration import IDS
+from agentenvs.registration import ENTRIES, IDS
 
 INSTANCES = 200  # for the mean of `instance_kb`
 CROWD = 1_000
+PRESETS = {entry.id: entry.presets for entry in ENTRIES}
 SEEDS = 4_000_000  # a preset has so many to itself
-
-
-def presets(env_id: str) -> tuple[str, ...]:
-    """The presets of an id; new families add theirs here."""
-    from agentenvs.envs.sokoban.presets import PRESETS
-
-    return {"agentenvs/Sokoban-v0": tuple(PRESETS)}.get(env_id, ("default",))
 
 
 def measure(env_id: str, preset: str, seconds: float, first: int) -> dict[str, Any]:
@@ -282,7 +276,7 @@ def _processor() -> str:
 
 def selected(options: argparse.Namespace) -> Iterator[tuple[str, str]]:
     for env_id in options.id or IDS:
-        for preset in options.preset or presets(env_id):
+        for preset in options.preset or PRESETS[env_id]():
             yield env_id, preset
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentenvs.envs.sokoban.presets import PRESETS
-from agentenvs.registration import IDS
+from agentenvs.registration import ENTRIES, IDS
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -31,8 +30,9 @@ def test_the_programs_run(program: str, tmp_path: Path) -> None:
 
 def test_the_table_lists_every_id_and_preset() -> None:
     assert set(re.findall(r"\| `(agentenvs/[^`]+)` \|", TEXT)) == set(IDS)
-    row = next(line for line in TEXT.splitlines() if line.startswith("| `agentenvs/Sokoban-v0`"))
-    assert set(re.findall(r"`([^`]+)`", row.rsplit("|", 2)[1])) == set(PRESETS)
+    for entry in ENTRIES:
+        row = next(line for line in TEXT.splitlines() if line.startswith(f"| `{entry.id}`"))
+        assert set(re.findall(r"`([^`]+)`", row.rsplit("|", 2)[1])) == set(entry.presets())
 
 
 def test_every_command_exists() -> None:

@@ -1,11 +1,16 @@
-"""Chat messages, and the one text form of them where an observation or a reply is more than plain text."""
+"""Chat messages, and their one text form where an observation or a reply is more than plain text.
+
+An observation is `dump(messages)`, which `load` reads. A reply that calls functions the way chat servers do is the
+JSON of an assistant message: `reply_text` writes it from a server's message, `assistant` turns it back into one.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from itertools import count
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +23,21 @@ class Message:
     call_id: str = ""
 
 
+class ToolCall(NamedTuple):
+    """A function call in an assistant message. `arguments` is JSON text as a rule, an object where a server sends one,
+    or whatever else stood there."""
+
+    id: str
+    name: str
+    arguments: Any
+
+
 def dump(messages: Sequence[Message]) -> str:
-    """The messages as text: the content alone where it is one user message, else a JSON array of objects."""
-    if len(messages) == 1 and messages[0] == Message("user", messages[0].content):
-        return messages[0].content
+    """The messages, of which there is at least one, as text: the content alone where it is one user message, else a
+    JSON array of objects. A content that would be read as such an array is put into one."""
+    first = messages[0]
+    if list(messages) == [Message("user", first.content)] and load(first.content) == [first]:
+        return first.content
     rows = [{name: value for name, value in asdict(message).items() if value} for message in messages]
     return json.dumps(rows, ensure_ascii=False)
 
@@ -44,6 +60,71 @@ def read_object(text: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def tool_calls(message: Mapping[str, Any]) -> list[ToolCall]:
+    """The function calls of an assistant message, with ids that are unique in it.
+
+    An id that is missing, empty, no text, or that an earlier call has, is replaced by `call_0`, `call_1` and so on,
+    leaving out those that stand in the message. What stands in the place of a call and is none has an empty name.
+    """
+    rows = message.get("tool_calls")
+    if message.get("role", "assistant") != "assistant" or not isinstance(rows, list):
+        return []
+    rows = [row if isinstance(row, dict) else {} for row in rows]
+    given = {row["id"] for row in rows if isinstance(row.get("id"), str)}
+    fresh = (name for name in map("call_{}".format, count()) if name not in given)
+    calls, taken = [], {""}
+    for row in rows:
+        own = row.get("id")
+        name = own if isinstance(own, str) and own not in taken else next(fresh)
+        taken.add(name)
+        function = row.get("function")
+        function = function if isinstance(function, dict) else {}
+        called = function.get("name")
+        calls.append(ToolCall(name, called if isinstance(called, str) else "", function.get("arguments")))
+    return calls
+
+
+def reply_text(message: Mapping[str, Any]) -> str:
+    """The reply that a chat server's assistant message is: its content, or its JSON where it calls functions."""
+    content = message.get("content")
+    content = content if isinstance(content, str) else ""
+    calls = tool_calls(message)
+    return json.dumps(_assistant(content, calls), ensure_ascii=False) if calls else content
+
+
+def assistant(text: str) -> dict[str, Any]:
+    """The assistant message that a reply is, as chat servers take it in a history.
+
+    Arguments that are no JSON object become `{}`: servers refuse a whole conversation for them, and the answer to the
+    call says what was wrong.
+    """
+    message = read_object(text) or {}
+    calls = tool_calls(message)
+    if not calls:
+        return {"role": "assistant", "content": text}
+    content = message.get("content")
+    calls = [call._replace(arguments=arguments_of(call.arguments) or {}) for call in calls]
+    return _assistant(content if isinstance(content, str) else "", calls)
+
+
+def arguments_of(written: Any) -> dict[str, Any] | None:
+    """The arguments of a call: an object, the JSON text of one, or nothing at all. None for anything else."""
+    if written is None or (isinstance(written, str) and not written.strip()):
+        return {}
+    found = read_object(written) if isinstance(written, str) else written
+    return found if isinstance(found, dict) else None
+
+
+def _assistant(content: str, calls: Sequence[ToolCall]) -> dict[str, Any]:
+    return {"role": "assistant", "content": content, "tool_calls": [_row(call) for call in calls]}
+
+
+def _row(call: ToolCall) -> dict[str, Any]:
+    given = {} if call.arguments is None else call.arguments
+    text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": text}}
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

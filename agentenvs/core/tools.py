@@ -143,12 +143,12 @@ class Tool:
         known = {p.name: p for p in self.parameters}
         for name in arguments:
             if name not in known:
-                raise ActionError(f"{self.name} has no parameter {quote(name)}; write {self.usage}")
+                raise ActionError(f"{self.name} has no parameter {quote(name)}")
         for name, parameter in known.items():
             if name in arguments:
                 parameter.check(arguments[name])
             elif parameter.required:
-                raise ActionError(f"{self.name} needs {name}; write {self.usage}")
+                raise ActionError(f"{self.name} needs {name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,9 +193,7 @@ class Grammar:
             return self._bracketed(tool, brackets[2])
         for parts, tool in self._patterns:
             if (words := _slots(parts, text)) is not None:
-                arguments = {p.name: _read(words[p.name], p) for p in tool.parameters}
-                tool.check(arguments)
-                return Call(tool.name, arguments)
+                return _checked(tool, {p.name: _read(words[p.name], p) for p in tool.parameters})
         raise ActionError(f"Unknown action {quote(text)}. Accepted: {self.usage}.")
 
     def format(self, call: Call) -> str:
@@ -222,8 +220,7 @@ class Grammar:
             arguments = None
         if not isinstance(arguments, dict):
             raise ActionError(f"{tool.name} needs one JSON object in its brackets; write {tool.usage}")
-        tool.check(arguments)
-        return Call(tool.name, arguments)
+        return _checked(tool, arguments)
 
     def _compile(self, tool: Tool) -> None:
         """File the tool under its spelled-out actions where they are few, else under a pattern."""
@@ -247,6 +244,15 @@ class Grammar:
         self._own.add(text)
         self.spelled[text] = call
         self.spelled.setdefault(self._fold(text), call)
+
+
+def _checked(tool: Tool, arguments: dict[str, Any]) -> Call:
+    """The call with arguments that were read from a native action; raises ActionError that says how it is written."""
+    try:
+        tool.check(arguments)
+    except ActionError as error:
+        raise ActionError(f"{error}; write {tool.usage}") from None
+    return Call(tool.name, arguments)
 
 
 def _slots(parts: list[str], text: str) -> dict[str, str] | None:

@@ -27,7 +27,8 @@ class Entry:
     - `attempts`: episodes a task; each has its own course of chance. `feedback`: what passes between them.
     - `restores`: how often a program may go back in an episode. `completion_tokens`: the budget of an episode, 0 for
       none.
-    - `reference`: measured scores of `random` and `expert`; the normalised score is 0 and 1 there.
+    - `reference`: measured scores of `random` and `expert`, where the normalised score is 0 and 1, and of `constant`,
+      the best policy that always does the same (the constant answer of a question's kind).
     """
 
     name: str
@@ -141,11 +142,11 @@ _SHAPE = {
     "reference": (
         lambda v: (
             isinstance(v, dict)
-            and set(v) <= {"random", "expert"}
+            and set(v) <= {"random", "expert", "constant"}
             and all(map(_moderate, v.values()))
-            and len(set(v.values())) == len(v)
+            and not ({"random", "expert"} <= set(v) and v["random"] == v["expert"])
         ),
-        "a table with two different numbers, random and expert",
+        "a table of numbers, any of random, expert and constant; random and expert differ",
     ),
 }
 

@@ -145,22 +145,24 @@ def _replay(trajectory: Trajectory) -> Replay:
 
 
 def _reported_rows(folder: Path) -> Iterator[Row]:
-    """The rows of `reported.toml`: `[[row]]` with name, policy, source and a table of scores by entry."""
+    """The rows of `reported.toml`: `[[row]]` with name, policy, source, a table of scores by entry, and `overall` where
+    the paper prints the mean over all entries."""
     file = folder / "reported.toml"
     if not file.exists():
         return
     try:
         rows = tomllib.loads(file.read_text(encoding="utf-8")).get("row", [])
         for row in rows:
-            if strange := [v for v in row["scores"].values() if not finite(v)]:
+            mean = [row["overall"]] if "overall" in row else []
+            if strange := [v for v in (*row["scores"].values(), *mean) if not finite(v)]:
                 raise TypeError(f"{strange[0]!r} is no number")
-            if strange := [v for n, v in row.items() if n != "scores" and not isinstance(v, str)]:
+            if strange := [v for n, v in row.items() if n not in ("scores", "overall") and not isinstance(v, str)]:
                 raise TypeError(f"{strange[0]!r} is no text")
             yield Row(
                 name=row["name"],
                 policy=row["policy"],
                 tier="reported",
-                overall=None,
+                overall=Score(mean[0], mean[0], mean[0]) if mean else None,
                 entries={entry: Score(value, value, value) for entry, value in row["scores"].items()},
                 episodes=0,
                 date=row.get("date", ""),

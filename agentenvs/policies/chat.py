@@ -1,7 +1,7 @@
 """`chat:MODEL@URL`: a model behind an OpenAI-compatible `/chat/completions` endpoint (vLLM, SGLang, llama.cpp, APIs).
 
-Equal turns give byte-equal requests. A server that fails for good makes the episode void, never a failure of the
-model.
+A prompt style may follow as fragment, as in `chat:MODEL@URL#tools`. Equal turns give byte-equal requests. A server that
+fails for good makes the episode void, never a failure of the model.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from agentenvs.core.errors import ConfigError, InfrastructureError, quote
+from agentenvs.core.messages import reply_text
 from agentenvs.policies import prompts, transport
 from agentenvs.policies.base import Reply, Turn
 
@@ -26,9 +28,14 @@ TOKENS = ("prompt_tokens", "completion_tokens")
 class ChatPolicy:
     """Answers each turn with one chat completion; many turns in flight.
 
-    `style` names a prompt style (`prompts.style`). `menu=True` asks for the admissible actions, which every style but
-    "chat" shows. `timeout_s` bounds one attempt; up to `max_retries` more follow, after pauses that start near
-    `backoff_s` seconds and double. At most `concurrency` requests are in flight on one event loop.
+    `style` names a prompt style (`prompts.style`). With "tools" the tools of the turn are sent as function schemas, and
+    `tool_choice` if given; a completion that calls functions is replied as the JSON of its assistant message, for the
+    `openai` codec to read. With "continued" the server is asked to continue the assistant message, in the words of
+    vLLM: `continue_final_message` and `add_generation_prompt`.
+
+    `menu=True` asks for the admissible actions, which the styles "concatenated" and "stepwise" show. `timeout_s` bounds
+    one attempt; up to `max_retries` more follow, after pauses that start near `backoff_s` seconds and double. At most
+    `concurrency` requests are in flight on one event loop.
 
     `usage` sums, over the policy's life: requests (every attempt), retries, prompt_tokens, completion_tokens.
     """
@@ -43,6 +50,7 @@ class ChatPolicy:
         top_p: float | None = None,
         max_tokens: int | None = None,
         stop: str | Sequence[str] | None = None,
+        tool_choice: str | Mapping[str, Any] | None = None,
         menu: bool = False,
         timeout_s: float = 120.0,
         max_retries: int = 5,
@@ -54,6 +62,9 @@ class ChatPolicy:
             raise ConfigError("chat policy: expected a model name, found an empty one")
         if concurrency < 1 or max_retries < 0 or not timeout_s > 0 or not backoff_s >= 0:
             raise ConfigError("chat policy: expected concurrency >= 1, max_retries >= 0, timeout_s > 0, backoff_s >= 0")
+        if tool_choice is not None and style != "tools":
+            raise ConfigError(f"chat policy: tool_choice goes with the style 'tools', not with {quote(style)}")
+        self.tool_choice = tool_choice
         self.model, self.url = model, transport.check_url(url)
         self.style, self._messages = style, prompts.style(style)
         self.sampling = {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens, "stop": stop}
@@ -65,15 +76,16 @@ class ChatPolicy:
 
     @classmethod
     def parse(cls, text: str, **options: Any) -> ChatPolicy:
-        """The policy that `chat:MODEL@URL` names; options go to the constructor.
+        """The policy that `chat:MODEL@URL` or `chat:MODEL@URL#STYLE` names; options go to the constructor.
 
         A model name may hold ':', '/' and '@': the URL begins at the last '@' that http:// or https:// follows.
         """
-        match = re.fullmatch(r"chat:(.+)@(https?://.*)", text, re.DOTALL | re.IGNORECASE)
+        match = re.fullmatch(r"chat:(.+)@(https?://[^#]*)(?:#(.*))?", text, re.DOTALL | re.IGNORECASE)
         if not match:
             shown = quote(re.split("@|://", text)[0])  # the rest may be a misspelt URL with a password in it
             raise ConfigError(f"policy {shown}: expected chat:MODEL@URL, as in chat:qwen3-4b@http://127.0.0.1:8000/v1")
-        return cls(match[1], match[2], **options)
+        named = {} if match[3] is None else {"style": match[3]}
+        return cls(match[1], match[2], **named | options)
 
     def __repr__(self) -> str:
         return f"ChatPolicy({self.model!r}, {self.url!r}, style={self.style!r})"
@@ -88,7 +100,13 @@ class ChatPolicy:
         """The request's body as canonical JSON: a pure function of the turn and the options."""
         if turn.prefix:
             raise ConfigError(f"{self.name}: a chat endpoint cannot continue the token ids of an unfinished reply")
-        body: dict[str, Any] = {"model": self.model, "messages": self._messages(turn), "seed": turn.seed % 2**31}
+        messages = self._messages(turn)
+        body: dict[str, Any] = {"model": self.model, "messages": messages, "seed": turn.seed % 2**31}
+        if self.style == "tools" and turn.tools:
+            body["tools"] = [tool.schema() for tool in turn.tools]
+            body |= {} if self.tool_choice is None else {"tool_choice": self.tool_choice}
+        if self.style == "continued" and messages[-1]["role"] == "assistant":
+            body |= {"continue_final_message": True, "add_generation_prompt": False}
         for option in SAMPLING:
             value = turn.sampling.get(option, self.sampling[option])
             if value is not None:
@@ -102,12 +120,13 @@ class ChatPolicy:
         context is the policy's failure, not one of ours that would make the episode void.
         """
         client, slots = self._connections()
+        read = partial(read_completion, calls=self.style == "tools")
         body, url = self.request(turn), transport.endpoint(self.url, "/chat/completions")
         async with slots:  # kept while pausing: a struggling server is not offered the place of who waits for it
             for attempt in range(self.max_retries + 1):
                 self._count(requests=1, retries=int(attempt > 0))
                 try:
-                    reply = await transport.post(client, url, body, read_completion, self.timeout_s)
+                    reply = await transport.post(client, url, body, read, self.timeout_s)
                 except transport.PromptTooLong:
                     return Reply(finish_reason="length")
                 except transport.TryAgain as error:
@@ -141,10 +160,11 @@ class ChatPolicy:
                 self.usage[key] += amount
 
 
-def read_completion(body: bytes) -> Reply:
+def read_completion(body: bytes, calls: bool = False) -> Reply:
     """The reply in a chat completion; `ValueError` says what is missing.
 
-    Content that is null or absent (a model that only called tools or was cut off) is an empty text.
+    Content that is null or absent (a model that only called tools or was cut off) is an empty text. With `calls` the
+    text of a message that calls functions is its JSON (`core.messages.reply_text`), whatever the calls hold.
     """
     data = json.loads(body)
     choices = data.get("choices") if isinstance(data, dict) else None
@@ -155,8 +175,11 @@ def read_completion(body: bytes) -> Reply:
     content = message.get("content")
     if content is not None and not isinstance(content, str):
         raise ValueError("expected choices[0].message.content to be a string or null")
+    rows = message.get("tool_calls") or []
+    if calls and not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
+        raise ValueError("expected choices[0].message.tool_calls to be a list of objects or null")
     return Reply(
-        text=transport.redact_reply(content or ""),
+        text=transport.redact_reply(reply_text(message) if calls else content or ""),
         finish_reason=_label(choice.get("finish_reason")),
         usage=_tokens(data.get("usage")),
         policy_version=_label(data.get("model")),

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
+from agentenvs.core import messages
 from agentenvs.core.errors import ConfigError, quote, unknown
 from agentenvs.policies.base import Turn
 
-#: One chat message: `role` is "system", "user" or "assistant", `content` its text.
-Message = dict[str, str]
+#: One chat message as JSON data: `role` is "system", "user", "assistant" or "tool", `content` its text; in the style
+#: `tools` also `tool_calls` and `tool_call_id`.
+Message = dict[str, Any]
 Style = Callable[[Turn], list[Message]]
 
 
@@ -23,10 +26,41 @@ def chat(turn: Turn) -> list[Message]:
     Append-only: as long as instructions and context stay the same, the messages of a turn are a prefix of those of
     the next one. So a menu is never shown: it would have to be taken back a turn later.
     """
-    messages = _system(turn)
+    made = _system(turn)
     for past in turn.history:
-        messages += [_message("user", past.observation), _message("assistant", past.reply)]
-    return [*messages, _message("user", turn.observation)]
+        made += [_message("user", past.observation), _message("assistant", past.reply)]
+    return [*made, _message("user", turn.observation)]
+
+
+def tools(turn: Turn) -> list[Message]:
+    """The conversation as function calls and their answers, for environments in the `openai` codec.
+
+    The first observation is a user message. A reply is the assistant message that its JSON says (any other text is its
+    content), an observation the `tool` messages that answer its calls, then what is left as user messages. Servers
+    refuse calls without an answer and answers without a call: the former are left out, the latter are user messages.
+
+    Append-only as `chat` is. The tools' schemas are no messages: whoever sends these sends `turn.tools` beside them.
+    """
+    made = [*_system(turn), _message("user", _first(turn))]
+    for reply, observation in _exchanged(turn):
+        made += _answered(reply, observation)
+    return made
+
+
+def continued(turn: Turn) -> list[Message]:
+    """One user message, then one assistant message that grows: the form of Search-R1 (arXiv 2503.09516).
+
+    The user message holds instructions, context and the first observation; the assistant message replies and later
+    observations as they stand, one after another. On the first turn there is no assistant message.
+
+    The last message is unfinished: it has to be continued, not answered. A policy that renders a chat template does so
+    with `continue_final_message=True, add_generation_prompt=False`, on the first turn with a generation prompt as
+    always; `ChatPolicy` asks its server for the same. As long as instructions and context stay the same, the text of
+    a turn is a prefix of that of the next one.
+    """
+    made = [_message("user", _join([*_header(turn), _first(turn)]))]
+    text = "".join(reply + observation for reply, observation in _exchanged(turn))
+    return [*made, _message("assistant", text)] if turn.history else made
 
 
 def concatenated(turn: Turn) -> list[Message]:
@@ -45,11 +79,17 @@ def stepwise(turn: Turn, h: int = 2) -> list[Message]:
 
 
 #: The styles by name; `style` also takes `stepwise:H`.
-STYLES: dict[str, Style] = {"chat": chat, "concatenated": concatenated, "stepwise": stepwise}
+STYLES: dict[str, Style] = {
+    "chat": chat,
+    "tools": tools,
+    "continued": continued,
+    "concatenated": concatenated,
+    "stepwise": stepwise,
+}
 
 
 def style(name: str) -> Style:
-    """The style called `name`: "chat", "concatenated", "stepwise" (2 exchanges) or "stepwise:H" (H exchanges).
+    """The style called `name`: one of `STYLES`, or "stepwise:H" (H exchanges; "stepwise" shows 2).
 
     Raises `UnknownName` for any other name and `ConfigError` for an H that is not a whole number from 0 to 9999.
     """
@@ -61,6 +101,33 @@ def style(name: str) -> Style:
     if not (argument.isascii() and argument.isdigit() and len(argument) <= 4):
         raise ConfigError(f"prompt style {quote(name)}: expected a number of past turns, as in stepwise:5")
     return partial(stepwise, h=int(argument))
+
+
+def _first(turn: Turn) -> str:
+    """The observation that the conversation began with."""
+    return turn.history[0].observation if turn.history else turn.observation
+
+
+def _exchanged(turn: Turn) -> list[tuple[str, str]]:
+    """The replies of the past, each with the observation that it led to."""
+    seen = [*(past.observation for past in turn.history[1:]), turn.observation]
+    return [(past.reply, observation) for past, observation in zip(turn.history, seen, strict=False)]
+
+
+def _answered(reply: str, observation: str) -> list[Message]:
+    """A reply, the answers to its calls, and the rest of the observation."""
+    said = messages.assistant(reply)
+    calls = {call["id"]: call for call in said.pop("tool_calls", ())}
+    answers: dict[str, Message] = {}
+    rest = []
+    for message in messages.load(observation):
+        if message.role == "tool" and message.call_id in calls and message.call_id not in answers:
+            answers[message.call_id] = _message("tool", message.content) | {"tool_call_id": message.call_id}
+        else:
+            rest.append(_message("user", message.content))
+    if answers:
+        said["tool_calls"] = [call for name, call in calls.items() if name in answers]
+    return [said, *answers.values(), *rest]
 
 
 def _message(role: str, content: str) -> Message:

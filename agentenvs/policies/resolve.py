@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from agentenvs.core.errors import ConfigError, quote, unknown
+from agentenvs.core.named import factory
 from agentenvs.policies.base import NEEDS, AsyncPolicy, Policy, Reply, Turn
 
-_NAMES = ("random", "expert", "human", "replay:FILE", "chat:MODEL@URL", "py:module:factory")
+#: The names that `make_policy` takes.
+POLICIES = (
+    *("random", "expert", "human", "constant:ACTION", "replay:FILE"),
+    *("chat:MODEL@URL[#STYLE]", "local:smollm2", "local:DIR", "py:module:factory"),
+)
 
 
 class FunctionPolicy:
@@ -102,12 +106,17 @@ def name_of(policy: Any) -> str:
 
 
 def make_policy(spec: str) -> Policy | AsyncPolicy:
-    """The policy of a command-line name: random, expert, human, replay:FILE, chat:MODEL@URL, py:module:factory."""
+    """The policy of a command-line name: random, expert, human, constant:ACTION, replay:FILE, chat:MODEL@URL,
+    local:smollm2, local:DIR, py:module:factory."""
     kind, _, rest = spec.partition(":")
     if kind in ("random", "expert", "human") and not rest:
         from agentenvs.policies import scripted
 
         return {"random": scripted.Random, "expert": scripted.Expert, "human": scripted.Human}[kind]()
+    if kind == "constant" and rest:
+        from agentenvs.policies.scripted import Constant
+
+        return Constant(rest)
     if kind == "replay" and rest:
         from agentenvs.policies.replay import Replay
 
@@ -116,24 +125,20 @@ def make_policy(spec: str) -> Policy | AsyncPolicy:
         from agentenvs.policies.chat import ChatPolicy
 
         return ChatPolicy.parse(spec)
+    if kind == "local" and rest:
+        from agentenvs.policies.local import LocalPolicy
+
+        return LocalPolicy(rest)
     if kind == "py" and rest:
         return _from_module(rest)
-    raise unknown("policy", spec, _NAMES)
+    raise unknown("policy", spec, POLICIES)
 
 
 def _from_module(path: str) -> Policy | AsyncPolicy:
     """`module:factory`: what calling the factory returns; a factory of two parameters is the policy itself."""
-    module, _, name = path.partition(":")
-    if not module or not name:
-        raise ConfigError(f"expected py:module:factory, got py:{path}")
+    made = factory(f"py:{path}", "policy")
     try:
-        factory = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, TypeError, SyntaxError) as error:
-        raise ConfigError(f"py:{path}: {error}; is the module's folder on PYTHONPATH?") from error
-    if not callable(factory):
-        raise ConfigError(f"py:{path}: expected a function or class, got {type(factory).__name__}")
-    try:
-        parameters = inspect.signature(factory).parameters.values()
+        parameters = inspect.signature(made).parameters.values()
     except ValueError as error:
         raise ConfigError(f"py:{path}: {error}") from error
     various = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -141,4 +146,4 @@ def _from_module(path: str) -> Policy | AsyncPolicy:
     if len(required) not in (0, 2):
         wanted = "a factory without required parameters, or a policy f(observation, info)"
         raise ConfigError(f"py:{path}: expected {wanted}; it requires {', '.join(required)}")
-    return as_policy(factory if required else factory())
+    return as_policy(made if required else made())

@@ -1,4 +1,4 @@
-"""Policies without a model: random, expert, human."""
+"""Policies without a model: random, constant, expert, human."""
 
 from __future__ import annotations
 
@@ -21,6 +21,18 @@ class Random:
             if not turn.menu:
                 raise ConfigError("random: this environment lists no admissible actions here; it needs a menu")
         return [Reply(calls=(Stream("random policy", turn.seed).choice(turn.menu),)) for turn in turns]
+
+
+class Constant:
+    """Always the same native action, such as `answer[yes]`: what a score is worth that needs no look at the task."""
+
+    needs = frozenset()
+
+    def __init__(self, action: str) -> None:
+        self.action, self.name = action, f"constant:{action}"
+
+    def act(self, turns: Sequence[Turn]) -> list[Reply]:
+        return [Reply(calls=(self.action,)) for _ in turns]
 
 
 class Expert:

@@ -21,6 +21,7 @@ from agentenvs.core.snapshot import snapshot
 from agentenvs.policies.base import Exchange, Reply, Turn
 from agentenvs.rollout.job import Job, make_env
 from agentenvs.rollout.trajectory import Decision, Step, Trajectory, chain_digest
+from agentenvs.wrappers import kept as kept_of
 from agentenvs.wrappers.codecs import spec_of
 
 #: Info keys that every record keeps.
@@ -257,7 +258,7 @@ class Episode:
         shown = self._steps[seen - 1].observation if seen else self._first[0]
         if not all(map(math.isfinite, reply.logprobs or ())):
             raise ConfigError("reply: log-probs must be finite; leave logprobs out where they are not known")
-        kept = len(text) if self._codec is None or step is None else self._codec.kept(text)
+        kept = len(text) if step is None else kept_of(self.env, text)
         self._history.setdefault(turn.agent, []).append(Exchange(turn.observation, text[:kept]))
         tools = [plain(asdict(tool)) for tool in turn.tools]
         self._decisions.append(

@@ -18,29 +18,52 @@ from typing import Any
 
 from agentenvs.core.errors import ConfigError
 from agentenvs.core.rng import Stream
+from agentenvs.registration import ENTRIES
 from agentenvs.rollout.episode import getattr_or_none, same
 from agentenvs.rollout.job import Job, attributes_of, make_env
+from agentenvs.wrappers.codecs import CODECS
 
 _MAX_STEPS = 40
 
 
-def cases() -> Iterator[tuple[str, Job]]:
-    """What is pinned: for each preset of each family native actions, and the published protocol."""
-    from agentenvs.envs.sokoban.presets import PRESETS
+#: Presets that are not pinned, since their data are not ours to keep; the rules are those of the others.
+_OFFICIAL = {"agentenvs/Sokoban-v0": ("boxoban",), "agentenvs/SearchQA-v0": ("mcq",)}
 
+
+def cases() -> Iterator[tuple[str, Job]]:
+    """What is pinned: for each preset of each id native actions and the published protocol; every codec; some more."""
+    for entry in ENTRIES:
+        for preset in entry.presets():
+            if preset not in _OFFICIAL.get(entry.id, ()):
+                yield from _preset(entry.id, preset)
+    yield from _sokoban()
+    yield from _codecs()
+
+
+def _preset(env_id: str, preset: str) -> Iterator[tuple[str, Job]]:
+    kwargs = {"preset": preset}
+    source, protocol, family = attributes_of(env_id, kwargs, "source", "protocol", "family")
+    task = source.ids("test", 3)[2]
+    name = f"{family.replace('_', '-')}-{preset}"
+    yield name, Job(env_id, task, kwargs=kwargs)
+    yield f"{name}-protocol", Job(env_id, task, kwargs=kwargs, wrappers=protocol)
+
+
+def _sokoban() -> Iterator[tuple[str, Job]]:
+    """The forms of observation that no preset has."""
     env_id = "agentenvs/Sokoban-v0"
-    for preset in PRESETS:
-        if preset == "boxoban":
-            continue  # its levels are not ours to keep; the rules are those of the others
-        kwargs = {"preset": preset}
-        source, protocol = attributes_of(env_id, kwargs, "source", "protocol")
-        task = source.ids("test", 3)[2]
-        yield f"sokoban-{preset}", Job(env_id, task, kwargs=kwargs)
-        yield f"sokoban-{preset}-protocol", Job(env_id, task, kwargs=kwargs, wrappers=protocol)
     for observation in ("coord", "grid_coord"):
         kwargs = {"preset": "ragen", "observation": observation, "symbols": "letters"}
         task = attributes_of(env_id, kwargs, "source")[0].ids("validation", 1)[0]
         yield f"sokoban-{observation}", Job(env_id, task, kwargs=kwargs)
+
+
+def _codecs() -> Iterator[tuple[str, Job]]:
+    """Every codec, on an environment with two tools."""
+    env_id = "agentenvs/SearchQA-v0"
+    task = attributes_of(env_id, {}, "source")[0].ids("test", 1)[0]
+    for name in CODECS:
+        yield f"codec-{name}", Job(env_id, task, wrappers=({"name": "TextActions", "kwargs": {"codec": name}},))
 
 
 def playthrough(job: Job) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Wrappers: formats of action, named rewards. `build(env, specs)` puts a recorded stack together."""
+"""Wrappers: formats of action, limits, named rewards. `build(env, specs)` puts a recorded stack together."""
 
 from __future__ import annotations
 
@@ -10,11 +10,30 @@ import gymnasium as gym
 from agentenvs.core.errors import ConfigError, unknown
 from agentenvs.wrappers.actions import TextActions
 from agentenvs.wrappers.base import StatefulWrapper
-from agentenvs.wrappers.rewards import FormatReward, add_component
+from agentenvs.wrappers.limits import Limits, kept
+from agentenvs.wrappers.rewards import CallCost, FormatReward, SequenceReward, TurnCost, add_component
+from agentenvs.wrappers.sequence import valid_sequence
 
-WRAPPERS: dict[str, type[StatefulWrapper]] = {"TextActions": TextActions, "FormatReward": FormatReward}
+#: The wrappers that a stack in a record can name. In a stack they stand in this order, innermost first.
+WRAPPERS: dict[str, type[StatefulWrapper]] = {
+    wrapper.__name__: wrapper for wrapper in (TextActions, Limits, FormatReward, SequenceReward, CallCost, TurnCost)
+}
 
-__all__ = ["WRAPPERS", "FormatReward", "StatefulWrapper", "TextActions", "add_component", "build", "protocol"]
+__all__ = [
+    "WRAPPERS",
+    "CallCost",
+    "FormatReward",
+    "Limits",
+    "SequenceReward",
+    "StatefulWrapper",
+    "TextActions",
+    "TurnCost",
+    "add_component",
+    "build",
+    "kept",
+    "protocol",
+    "valid_sequence",
+]
 
 
 def build(env: gym.Env[str, str], specs: Sequence[Mapping[str, Any]]) -> gym.Env[str, str]:

@@ -11,33 +11,45 @@ import gymnasium as gym
 
 from agentenvs.core import errors
 from agentenvs.core.info import violations
+from agentenvs.core.messages import Message, dump
 from agentenvs.core.outcome import TURN_LIMIT
 from agentenvs.core.snapshot import natural
 from agentenvs.core.tools import ActionError, Grammar, Tool
 from agentenvs.wrappers.base import StatefulWrapper
+from agentenvs.wrappers.codecs import Parsed
 from agentenvs.wrappers.codecs import codec as make_codec
 
 #: What happens to a call that the environment cannot read.
 UNKNOWN_CALLS = ("play", "skip", "stop")
+#: What happens to a reply in which no call can be read.
+UNREADABLE_REPLIES = ("hold", "play")
 _OF_A_TURN = {
     *("turn", "is_valid", "is_effective", "reward_components", "calls"),
     *("tool_result", "state_text", "next_state_text", "new_facts", "end_reason"),
 }
-_REPORTED = 32  # calls of one reply that are answered without having been run
+_REPORTED = 32  # calls without ids of one reply that are answered without having been run
 
 
 class TextActions(StatefulWrapper):
     """Runs the calls of a reply in order and answers each.
 
-    A reply that does not keep the codec's format costs a turn and leaves the environment alone: `is_valid` is False
-    and the observation says how to write it. Rewards are summed component by component. `info["calls"]` lists
-    `{id, native, ok, observation, reward}`; `info["turn"]` counts replies.
+    Only what the codec keeps of a reply is read. Rewards are summed component by component. `info["calls"]` lists
+    `{id, native, ok, observation, reward}`; where the codec has ids for calls, those are the ids, and every one is
+    answered. `info["turn"]` counts replies. The observation is `core.messages.dump` of what the codec makes of all
+    answers: plain text for most codecs.
+
+    A call that the codec finds faulty (an argument is missing, there is no such tool) is answered with the reason and
+    not run; the others are, and the answers stand in the order of the calls. The turn is not valid.
 
     - `codec`: a name, or `{"name": ..., **options}`.
     - `max_calls`: calls of a reply that are run; further ones are answered with a refusal. None: no cap.
     - `max_turns`: replies an episode may have; None: as many as the environment allows actions.
     - `unknown`: a call that cannot be read is played as an invalid action ("play"), left out ("skip"), or ends the
-      reply ("stop"). In any case the turn is not valid.
+      reply ("stop"). In any case the turn is not valid. Faulty calls are never played: "play" leaves them out too.
+    - `unreadable`: a reply in which no call can be read, or which keeps no format, costs a turn. With "hold" it leaves
+      the environment alone and is told what is wrong. With "play" the environment gets the empty text, which is no
+      action of any grammar: it answers in its own words, and counts a turn and a penalty as it does for bad actions;
+      that is the answer to the first call of the reply, where it has any.
     """
 
     state_shape = {
@@ -54,17 +66,21 @@ class TextActions(StatefulWrapper):
         max_calls: int | None = None,
         max_turns: int | None = None,
         unknown: str = "play",
+        unreadable: str = "hold",
     ) -> None:
         for name, limit in (("max_calls", max_calls), ("max_turns", max_turns)):
             if limit is not None and not (natural(limit) and limit):
                 raise errors.ConfigError(f"TextActions: expected {name} >= 1 or None, got {limit!r}")
         if unknown not in UNKNOWN_CALLS:
             raise errors.unknown("rule for unknown calls", unknown, UNKNOWN_CALLS)
-        super().__init__(env, codec=codec, max_calls=max_calls, max_turns=max_turns, unknown=unknown)
-        self.codec = make_codec(codec)
-        self.max_calls, self.unknown = max_calls, unknown
-        self.max_turns = max_turns or env.get_wrapper_attr("max_turns")
+        if unreadable not in UNREADABLE_REPLIES:
+            raise errors.unknown("rule for unreadable replies", unreadable, UNREADABLE_REPLIES)
+        rules = {"max_calls": max_calls, "max_turns": max_turns, "unknown": unknown, "unreadable": unreadable}
+        super().__init__(env, codec=codec, **rules)
         self._grammar: Grammar = env.get_wrapper_attr("grammar")
+        self.codec = make_codec(codec, self._grammar)
+        self.max_calls, self.unknown, self.unreadable = max_calls, unknown, unreadable
+        self.max_turns = max_turns or env.get_wrapper_attr("max_turns")
         self._replaces: bool = env.get_wrapper_attr("observation_is_state")
         self._turn = 0
         self._shown: str
@@ -99,7 +115,7 @@ class TextActions(StatefulWrapper):
         self._inner = info
         if self._turn:
             return self._shown, self._info()
-        return observation, {**info, "turn": 0, "calls": []}
+        return dump([Message("user", observation)]), {**info, "turn": 0, "calls": []}
 
     # A turn -------------------------------------------------------------------------------------------------------
 
@@ -109,9 +125,14 @@ class TextActions(StatefulWrapper):
             raise errors.EpisodeOver(f"the episode is over ({self._last['end_reason']}); call reset()")
         if self.status != "playing":
             return self.env.step(action)  # which refuses and says why
-        parsed = self.codec.parse(action if isinstance(action, str) else "")
-        run, refused = self._select(parsed.calls)
-        played = self._play(run)
+        reply = action if isinstance(action, str) else ""
+        parsed = self.codec.parse(reply[: self.codec.kept(reply)])
+        run, refused = self._select(parsed)
+        if not run and self.unreadable == "play":
+            played = self._play([""])
+            run = refused.take_first()
+        else:
+            played = self._play([parsed.calls[at] for at in run])
         components = dict.fromkeys(self._inner["reward_components"], 0.0)
         for step in played:
             for name, value in step.info["reward_components"].items():
@@ -122,7 +143,7 @@ class TextActions(StatefulWrapper):
             "is_valid": not (parsed.error or refused.unreadable) and all(step.info["is_valid"] for step in played),
             "is_effective": any(step.info["is_effective"] for step in played),
             "reward_components": components,
-            "calls": self._answers(played, run[len(played) :], refused),
+            "calls": self._answers(parsed, run, played, refused),
         }
         terminated = bool(played) and played[-1].terminated
         truncated = bool(played) and played[-1].truncated
@@ -139,7 +160,8 @@ class TextActions(StatefulWrapper):
             self._last["new_facts"] = [fact for step in played for fact in step.info.get("new_facts", ())]
         if not (terminated or truncated) and self._turn >= self.max_turns:
             truncated, self._last["end_reason"] = True, TURN_LIMIT
-        self._shown = self._observation(played, parsed.error or refused.sentence)
+        told = self._observation(played, parsed.error or refused.sentence)
+        self._shown = dump(self.codec.render(told, self._shown_answers(played)))
         return self._shown, fsum(components.values()), terminated, truncated, self._info()
 
     def _info(self) -> dict[str, Any]:
@@ -149,21 +171,22 @@ class TextActions(StatefulWrapper):
             info.pop("action_kind", None)
         return info
 
-    def _select(self, calls: Sequence[str]) -> tuple[list[str], _Refused]:
-        """The calls to run, and those that are not, each with the reason."""
-        run: list[str] = []
-        refused = _Refused()
-        for at, native in enumerate(calls):
-            readable = self.unknown == "play" or self._readable(native)
-            if self.max_calls is not None and len(run) == self.max_calls:
-                refused.add(native, f"Not run: a reply has at most {self.max_calls} actions.")
+    def _select(self, parsed: Parsed) -> tuple[list[int], _Refused]:
+        """Which calls to run, and which not, each with the reason. Calls go by their place in the reply."""
+        run: list[int] = []
+        faults = parsed.faults or {}
+        refused = _Refused(len(parsed.calls) if parsed.ids else _REPORTED, unreadable=bool(faults))
+        for at, native in enumerate(parsed.calls):
+            readable = at not in faults and (self.unknown == "play" or self._readable(native))
+            if self.max_calls is not None and len(run) == self.max_calls and at not in faults:
+                refused.add(at, f"Not run: a reply has at most {self.max_calls} actions.")
             elif readable:
-                run.append(native)
+                run.append(at)
             else:
                 refused.unreadable = True
-                refused.add(native, f"Not run: unknown action {errors.quote(native)}.")
+                refused.add(at, _not_run(faults.get(at) or f"unknown action {errors.quote(native)}."))
                 if self.unknown == "stop":
-                    for later in calls[at + 1 : at + 1 + _REPORTED]:
+                    for later in range(at + 1, len(parsed.calls)):
                         refused.add(later, "Not run: it came after an unknown action.")
                     break
         return run, refused
@@ -178,17 +201,36 @@ class TextActions(StatefulWrapper):
     def _play(self, run: Sequence[str]) -> list[_Played]:
         played: list[_Played] = []
         for native in run:
-            played.append(_Played(native, *self.env.step(native)))
+            played.append(_Played(*self.env.step(native)))
             if played[-1].terminated or played[-1].truncated:
                 break
         return played
 
-    def _answers(self, played: list[_Played], late: Sequence[str], refused: _Refused) -> list[dict[str, Any]]:
-        answers = [(s.native, s.info["tool_result"]["ok"], s.observation, float(s.reward)) for s in played]
-        answers += [(native, False, "Not run: the episode was over.", 0.0) for native in late[:_REPORTED]]
-        answers += [(native, False, reason, 0.0) for native, reason in refused.answers]
-        keys = ("native", "ok", "observation", "reward")
-        return [{"id": f"{self._turn}.{i}", **dict(zip(keys, answer, strict=True))} for i, answer in enumerate(answers)]
+    def _answers(
+        self, parsed: Parsed, run: Sequence[int], played: Sequence[_Played], refused: _Refused
+    ) -> list[dict[str, Any]]:
+        """The answers: to calls that were run, that came too late and that were refused. Where some were faulty, in
+        the order of the calls."""
+        late = run[len(played) :]
+        answers = [
+            (at, step.info["tool_result"]["ok"], step.observation, float(step.reward))
+            for at, step in zip(run, played, strict=False)
+        ]
+        answers += [(at, False, "Not run: the episode was over.", 0.0) for at in late[: refused.limit]]
+        answers += [(at, False, reason, 0.0) for at, reason in refused.answers]
+        if parsed.faults:
+            answers.sort()
+        ids = parsed.ids or tuple(f"{self._turn}.{i}" for i in range(len(answers)))
+        return [
+            {
+                "id": ids[at if parsed.ids else i],
+                "native": parsed.calls[at],
+                "ok": ok,
+                "observation": told,
+                "reward": reward,
+            }
+            for i, (at, ok, told, reward) in enumerate(answers)
+        ]
 
     def _observation(self, played: list[_Played], error: str) -> str:
         """What the agent reads: the last state where an observation is one, else all answers in order."""
@@ -196,9 +238,20 @@ class TextActions(StatefulWrapper):
             return f"{error}\n{self.env.get_wrapper_attr('view')()}" if self._replaces else error
         return played[-1].observation if self._replaces else "\n".join(step.observation for step in played)
 
+    def _shown_answers(self, played: list[_Played]) -> list[dict[str, Any]]:
+        """The answers as they are shown: one more look at the state where nothing was run and observations are it."""
+        calls = self._last["calls"]
+        if played or not calls or not self._replaces:
+            return calls
+        text = f"{calls[-1]['observation']}\n{self.env.get_wrapper_attr('view')()}"
+        return [*calls[:-1], {**calls[-1], "observation": text}]
+
+
+def _not_run(reason: str) -> str:
+    return f"Not run: {reason[:1].lower()}{reason[1:]}"
+
 
 class _Played(NamedTuple):
-    native: str
     observation: str
     reward: SupportsFloat
     terminated: bool
@@ -207,15 +260,20 @@ class _Played(NamedTuple):
 
 
 class _Refused:
-    """The calls of one reply that are not run; only the first ones are kept, since a reply may hold very many."""
+    """The calls of one reply that are not run; only the first `limit` are kept, since a reply may hold very many."""
 
-    def __init__(self) -> None:
-        self.answers: list[tuple[str, str]] = []
-        self.unreadable = False
+    def __init__(self, limit: int, unreadable: bool) -> None:
+        self.limit, self.unreadable = limit, unreadable
+        self.answers: list[tuple[int, str]] = []
 
-    def add(self, native: str, reason: str) -> None:
-        if len(self.answers) < _REPORTED:
-            self.answers.append((native, reason))
+    def add(self, at: int, reason: str) -> None:
+        if len(self.answers) < self.limit:
+            self.answers.append((at, reason))
+
+    def take_first(self) -> list[int]:
+        """The first call, which is answered in another way; nothing where there is none."""
+        first, self.answers = self.answers[:1], self.answers[1:]
+        return [at for at, _ in first]
 
     @property
     def sentence(self) -> str:

@@ -9,13 +9,19 @@ import threading
 import time
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 
 import pytest
 
 from agentenvs.core.errors import ConfigError, InfrastructureError, MissingExtra, UnknownName
+from agentenvs.core.messages import Message, dump
+from agentenvs.core.tools import Parameter, Tool
 from agentenvs.policies import transport
-from agentenvs.policies.base import Turn
+from agentenvs.policies.base import Exchange, Turn
 from agentenvs.policies.chat import ChatPolicy, read_completion
+from agentenvs.rollout.collect import collect
+from agentenvs.rollout.job import Job
+from tests.rollout.helpers import COUNTER
 
 pytest.importorskip("httpx")
 KEY = "sk-secret-0123456789"
@@ -179,6 +185,99 @@ def test_style_and_menu(serve):
     assert policy_for(server).needs == {"history"}
     ask(policy, make_turn(menu=("Up", "Down")))
     assert "Up\nDown" in json.loads(server.bodies[0])["messages"][1]["content"]
+
+
+TOOLS = (
+    Tool("search", "Look it up.", (Parameter("query", "string", "what to look for"),)),
+    Tool("answer", "Say it.", (Parameter("text", "string", "the answer"),)),
+)
+CALL = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"query": "x"}'}}
+
+
+def calling(*calls, content=None) -> dict:
+    message = {"role": "assistant", "content": content, "tool_calls": list(calls), "refusal": None}
+    return completion(choices=[{"message": message, "finish_reason": "tool_calls"}])
+
+
+def test_tools_are_sent_beside_the_messages(serve):
+    server = serve(calling(CALL))
+    policy = policy_for(server, style="tools", tool_choice="required")
+    (reply,) = ask(policy, replace(make_turn(), tools=TOOLS))
+    body = json.loads(server.bodies[0])
+    assert body["tools"] == [tool.schema() for tool in TOOLS]
+    assert body["tool_choice"] == "required"
+    assert json.loads(reply.text) == {"role": "assistant", "content": "", "tool_calls": [CALL]}
+    assert reply.finish_reason == "tool_calls"
+    answers = dump([Message("tool", "found", "search", "c1")])
+    ask(policy, replace(make_turn(answers), tools=TOOLS, history=(Exchange("now", reply.text),)))
+    assert json.loads(server.bodies[1])["messages"][2:] == [
+        {"role": "assistant", "content": "", "tool_calls": [CALL]},
+        {"role": "tool", "content": "found", "tool_call_id": "c1"},
+    ]
+
+
+def test_without_tools_none_are_sent(serve):
+    server = serve(completion())
+    ask(policy_for(server, style="tools", tool_choice="auto"), make_turn())
+    ask(policy_for(server, style="chat"), replace(make_turn(), tools=TOOLS))
+    assert all(json.loads(body).keys() == {"model", "messages", "seed"} for body in server.bodies)
+    with pytest.raises(ConfigError, match="tool_choice goes with the style 'tools'"):
+        policy_for(server, tool_choice="auto")
+
+
+def test_the_content_is_the_reply_where_no_function_is_called(serve):
+    for body in (completion("Up"), completion("Up", choices=[{"message": {"content": "Up", "tool_calls": None}}])):
+        assert ask(policy_for(serve(body), style="tools"), replace(make_turn(), tools=TOOLS))[0].text == "Up"
+
+
+def test_calls_are_no_reply_in_other_styles(serve):
+    assert ask(policy_for(serve(calling(CALL, content="Up"))), replace(make_turn(), tools=TOOLS))[0].text == "Up"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        {},
+        {"function": 3},
+        {"id": 5, "function": {"name": None, "arguments": [float("nan")]}},
+        {"function": {"name": "fly", "arguments": "{not JSON"}},
+        {"id": "\ud800"},
+    ],
+)
+def test_malformed_calls_are_left_to_the_codec(serve, call):
+    (reply,) = ask(policy_for(serve(calling(call)), style="tools"), replace(make_turn(), tools=TOOLS))
+    assert len(json.loads(reply.text)["tool_calls"]) == 1
+    reply.text.encode("utf-8")
+
+
+@pytest.mark.parametrize("calls", ["garbage", 3, {"a": 1}, [3], [CALL, None]])
+def test_garbage_calls_are_asked_for_again(serve, calls):
+    bad = completion(choices=[{"message": {"content": "Up", "tool_calls": calls}}])
+    policy = policy_for(serve(bad, calling(CALL)), style="tools")
+    assert "search" in ask(policy, make_turn())[0].text
+    assert policy.usage["retries"] == 1
+
+
+def test_key_is_not_in_calls(serve, monkeypatch):
+    monkeypatch.setenv("AGENTENVS_API_KEY", KEY)
+    call = {"id": KEY, "function": {"name": KEY, "arguments": json.dumps({"query": KEY})}}
+    (reply,) = ask(policy_for(serve(calling(call, content=KEY)), style="tools"), make_turn())
+    assert KEY not in reply.text
+    assert reply.text.count("[key]") == 4
+
+
+def test_the_server_is_asked_to_continue(serve):
+    server = serve(completion("<answer>x</answer>"))
+    policy = policy_for(server, style="continued")
+    ask(policy, make_turn("Question?"))
+    ask(policy, make_turn("<information>y</information>", history=(Exchange("Question?", "<search>y</search>"),)))
+    first, second = map(json.loads, server.bodies)
+    assert first.keys() == {"model", "messages", "seed"}
+    assert second["messages"] == [
+        {"role": "user", "content": "Play.\n\nQuestion?"},
+        {"role": "assistant", "content": "<search>y</search><information>y</information>"},
+    ]
+    assert (second["continue_final_message"], second["add_generation_prompt"]) == (True, False)
 
 
 def test_query_of_the_url_is_kept(serve):
@@ -429,11 +528,32 @@ def test_parse(text, model, url):
 
 
 @pytest.mark.parametrize("text", ["chat:", "chat:m", "chat:@http://h", "m@http://h", "chat:m@ftp://h", "chat:m@h:80",
-                                  "chat:m@http://", "chat:m@http://h:99999", "chat:m@http://a b/", "chat:m@http://h/#x",
+                                  "chat:m@http://", "chat:m@http://h:99999", "chat:m@http://a b/",
                                   "chat:m@http://h/\n", "chat:m@http://[::1", ""])  # fmt: skip
 def test_parse_errors_say_what_is_expected(text):
-    with pytest.raises(ConfigError, match=r"expected (chat:MODEL@URL|http://host|no #fragment)"):
+    with pytest.raises(ConfigError, match=r"expected (chat:MODEL@URL|http://host)"):
         ChatPolicy.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "style"),
+    [
+        ("chat:m@http://h/v1#tools", "tools"),
+        ("chat:m@http://h/v1/?a=1#stepwise:3", "stepwise:3"),
+        ("chat:a#b@http://h/v1#continued", "continued"),
+    ],
+)
+def test_a_fragment_names_the_style(text, style):
+    policy = ChatPolicy.parse(text)
+    assert (policy.style, "#" in policy.url) == (style, False)
+    assert ChatPolicy.parse(text, style="chat").style == "chat"
+
+
+def test_other_fragments_are_refused():
+    with pytest.raises(UnknownName, match=r"unknown prompt style 'tool'; did you mean 'tools'"):
+        ChatPolicy.parse("chat:m@http://h/v1#tool")
+    with pytest.raises(ConfigError, match="expected no #fragment"):
+        ChatPolicy("m", "http://h/v1#tools")
 
 
 @pytest.mark.parametrize(
@@ -519,3 +639,38 @@ def test_reply_text_can_be_stored():
 def test_policy_survives_pickling(serve):
     policy = pickle.loads(pickle.dumps(policy_for(serve(completion()), style="stepwise:3")))
     assert ask(policy, make_turn())[0].text == "Up"
+
+
+# ---- from end to end --------------------------------------------------------------------------------------------
+
+
+def test_function_calls_from_a_server_are_played(serve):
+    """Three turns against the counter (goal 3): two calls at once, a tool that does not exist, the last step."""
+
+    def call(name, tool):
+        return {"id": name, "type": "function", "function": {"name": tool, "arguments": "{}"}}
+
+    server = serve(calling(call("a", "up"), call("b", "up")), calling(call("a", "fly")), calling(call("a", "up")))
+    wrappers = [{"name": "TextActions", "kwargs": {"codec": "openai"}}]
+    job = Job(COUNTER, "counter/test/1", wrappers=wrappers)
+    [made] = collect(None, policy_for(server, style="tools"), [job])
+    assert (made.success, made.end_reason, len(made.steps)) == (True, "reached", 3)
+    bodies = [json.loads(body) for body in server.bodies]
+    assert [tool["function"]["name"] for tool in bodies[0]["tools"]] == ["up", "down", "jump", "crash", "outage"]
+    for before, after in pairwise(bodies):
+        assert after["messages"][: len(before["messages"])] == before["messages"]
+    shape = [(message["role"], message.get("tool_call_id")) for message in bodies[2]["messages"]]
+    assert shape == [("system", None), ("user", None), ("assistant", None), ("tool", "a"), ("tool", "b"),
+                     ("assistant", None), ("tool", "a")]  # fmt: skip
+    assert "fly" in bodies[2]["messages"][-1]["content"]
+
+
+def test_one_growing_message_against_an_environment(serve):
+    server = serve(completion("<think>a</think><up></up> and a tail"), completion("nothing"), completion("<up></up>"))
+    wrappers = [{"name": "TextActions", "kwargs": {"codec": {"name": "xml"}}}]
+    [made] = collect(None, policy_for(server, style="continued"), [Job(COUNTER, "counter/test/0", wrappers=wrappers)])
+    assert (made.success, len(made.steps)) == (True, 3)
+    first, second, third = (json.loads(body)["messages"] for body in server.bodies)
+    assert len(first) == 1 and first[0]["content"].endswith("goal 2")
+    assert second[1]["content"] == "<think>a</think><up></up>\n\n<information>at 1</information>\n\n"
+    assert third[1]["content"].startswith(second[1]["content"] + "nothing")

@@ -59,6 +59,24 @@ def test_the_run_seed_changes_what_random_does():
     assert lines("random", jobs(4), seed=1) == lines("random", jobs(4), seed=1)
 
 
+# constant -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrappers", [[], TAGGED], ids=["bare", "wrapped"])
+def test_a_constant_policy_does_the_same_always_in_the_words_of_the_codec(wrappers):
+    [trajectory] = collect(None, "constant:Up", [jobs(1)[0].replace(wrappers=wrappers)])
+    assert {call for decision in trajectory.decisions for call in decision.calls} == {"Up"}
+    assert {step.action for step in trajectory.steps} == {"<think></think><action>Up</action>" if wrappers else "Up"}
+    assert all(step.info["is_valid"] for step in trajectory.steps)
+
+
+def test_the_name_of_a_constant_is_its_whole_action():
+    policy = make_policy("constant:answer[yes: it is]")
+    assert (policy.action, policy.name) == ("answer[yes: it is]", "constant:answer[yes: it is]")
+    assert needs_of(policy) == set()
+    assert policy.act([turn(0), turn(1)]) == [Reply(calls=("answer[yes: it is]",))] * 2
+
+
 # expert ---------------------------------------------------------------------------------------------------------------
 
 
@@ -189,6 +207,8 @@ def test_py_takes_factories_and_functions(name, word):
         ("rnadom", UnknownName, "did you mean 'random'"),
         ("random:x", UnknownName, "unknown policy"),
         ("replay", UnknownName, "unknown policy"),
+        ("constant:", UnknownName, "did you mean 'constant:ACTION'"),
+        ("local:", UnknownName, "unknown policy"),
         ("", UnknownName, "known: "),
     ],
 )

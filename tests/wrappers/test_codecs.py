@@ -23,13 +23,64 @@ SPECS = [
     {"name": "tagged", "action": "answer", "separator": "||"},
     {"name": "tagged", "action": "answer", "separator": ",", "whole": True, "hint": "Think."},
     {"name": "tagged", "think": "a", "action": "b"},
+    {"name": "react"},
+    {"name": "react", "thought": "Idea", "action": "Do", "observation": "Seen"},
+    {"name": "xml"},
+    {"name": "xml", "think": "", "cut": False, "result": ["<|in|>", "<|out|>"], "around": "\n", "escape": False},
+    {"name": "xml", "answer": "search", "marks": {"search": ["<|begin|>", "<|end|>"]}},
+    {"name": "json"},
+    {"name": "json", "thought": ""},
+    {"name": "hermes"},
+    {"name": "hermes", "think": ""},
+    {"name": "openai"},
 ]
 TAGGED = [spec for spec in SPECS if spec["name"] == "tagged"]
+SEVERAL = ("hermes", "openai")  # codecs with room for several calls whatever their options
+#: One tool of each kind: a bare choice, a bare command with slots, one text, nothing, and arguments of every type.
+GRAMMAR = Grammar(
+    [
+        Tool("move", "", (Parameter("way", "enum", "", ("Up", "Down")),), form="{way}"),
+        Tool(
+            "put",
+            "",
+            (Parameter("thing", "string", ""), Parameter("place", "string", "")),
+            form="put {thing} in {place}",
+        ),
+        Tool("search", "", (Parameter("query", "string", ""),)),
+        Tool("look", ""),
+        Tool("answer", "", (Parameter("text", "string", ""),)),
+        Tool("count", "", (Parameter("n", "integer", ""),)),
+        Tool("pick", "", (Parameter("kind", "enum", "", ("a", "b")),)),
+        Tool("wait", "", (Parameter("until", "string", "", required=False),)),
+        Tool(
+            "plan",
+            "",
+            (
+                Parameter("day", "integer", ""),
+                Parameter("share", "number", ""),
+                Parameter("firm", "boolean", ""),
+                Parameter("kind", "enum", "", ("lunch", "talk")),
+                Parameter("names", "array", ""),
+                Parameter("hours", "array", "", items="integer", required=False),
+                Parameter("note", "string", "", required=False),
+            ),
+        ),
+    ]
+)
+NATIVES = [
+    *("Up", "Down", "put an apple in bowl 1", "search[who]", "search[]", "look", "answer[42]", 'pick[{"kind": "b"}]'),
+    *('count[{"n": -3}]', "wait[{}]", 'wait[{"until": " noon "}]', "search[a ]] b]", 'search[{"query": "x"}]'),
+    'plan[{"day": 0, "share": 0.5, "firm": false, "kind": "talk", "names": []}]',
+    'plan[{"day": 1, "share": 2, "firm": true, "kind": "lunch", "names": ["Ö", "]"], "hours": [9], "note": "</plan>"}]',
+]
 #: Text of the kind that breaks parsers: tags, halves of tags, separators.
 NASTY = st.lists(
     st.sampled_from(
         ["<think>", "</think>", "<action>", "</action>", "<answer>", "</answer>", "<a>", "</a>", "<b>", "</b>"]
-        + ["<", "</", "thi", "nk>", "<act", " ", "\n", "||", ",", "Up", "x", "\u2003", "\0", "\ud800"]
+        + ["<search>", "</search>", "<move>", "</move>", "<|begin|>", "<|end|>", "<tool_call>", "</tool_call>", "<tool"]
+        + ["<", "</", "thi", "nk>", "<act", " ", "\n", "||", ",", "Up", "x", "\u2003", "\0", "\ud800", "```", "json"]
+        + ["Thought:", "Action:", "Observation:", "\nObs", "Idea:", "Do:", "{", "}", "[", "]", '"', "\\", ":", '\\"']
+        + ['"thought":', '"action":"look"', '"arguments":{', '"content":"', '"tool_calls":[', '{"name":"look"}', "null"]
     ),
     max_size=14,
 ).map("".join)
@@ -37,40 +88,71 @@ NASTY = st.lists(
 
 @pytest.mark.parametrize("spec", SPECS, ids=str)
 def test_a_codec_is_rebuilt_from_its_record(spec):
-    made = codec(spec)
+    made = codec(spec, GRAMMAR)
     record = spec_of(made)
-    again = codec(record)
+    again = codec(record, GRAMMAR)
     assert spec_of(again) == record == {"version": 1, **spec}
     assert again.format(["Up"], "why") == made.format(["Up"], "why")
 
 
-def natives(env_id: str) -> list[str]:
-    """Actions of an environment: those it lists now, and each tool's first writable call."""
+def example_call(tool: Tool) -> Call:
+    values = {"string": "apple 1", "integer": 3, "number": 0.5, "boolean": True, "array": []}
+    return Call(tool.name, {p.name: p.choices[0] if p.choices else values[p.type] for p in tool.parameters})
+
+
+def natives(env_id: str) -> tuple[Grammar, list[str]]:
+    """The grammar of an environment, and actions of it: those it lists now, and a call of each tool."""
     env = gym.make(env_id)
     env.reset(seed=1)
-    return env.get_wrapper_attr("admissible_actions")()
+    grammar = env.get_wrapper_attr("grammar")
+    calls = [grammar.format(example_call(tool)) for tool in grammar.tools.values()]
+    return grammar, env.get_wrapper_attr("admissible_actions")() + calls
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=str)
+def test_every_kind_of_action_survives_every_codec(spec):
+    survive(spec, GRAMMAR, NATIVES)
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=str)
 @pytest.mark.parametrize("env_id", agentenvs.registration.IDS)
 def test_every_native_action_survives_every_codec(env_id, spec):
-    made = codec(spec)
-    actions = natives(env_id)
+    survive(spec, *natives(env_id))
+
+
+def survive(spec: dict, grammar: Grammar, actions: list[str]) -> None:
+    """Each action is read back from a reply that says it; so are all of them, where the codec takes several."""
+    made = codec(spec, grammar)
+    separator = getattr(made, "separator", "")
+    actions = [action for action in actions if not separator or separator not in action]
     assert actions
     for action in actions:
-        assert made.parse(made.format([action], "because")).calls == (action,)
-    if made.separator:
-        assert made.parse(made.format(actions, "because")).calls == tuple(actions)
-        assert made.parse(made.format(actions, "because")).error == ""
+        parsed = made.parse(made.format([action], "because"))
+        assert (parsed.calls, parsed.error, parsed.faults) == ((action,), "", None)
+    if separator or spec["name"] in SEVERAL:
+        parsed = made.parse(made.format(actions, "because"))
+        assert (parsed.calls, parsed.error, parsed.faults) == (tuple(actions), "", None)
 
 
-@given(st.sampled_from(SPECS), st.text(st.characters(exclude_characters="<>|,\n"), max_size=40))
+@given(st.sampled_from(SPECS), st.text(st.characters(exclude_characters="<>|,\n"), max_size=40).map(str.strip))
 def test_tool_calls_survive_every_codec(spec, text):
     """A tool call becomes a native action, a reply, and the same call again."""
     grammar = Grammar([Tool("search", "", (Parameter("query", "string", ""),))])
     call = Call("search", {"query": text})
-    parsed = codec(spec).parse(codec(spec).format([grammar.format(call)]))
+    made = codec(spec, grammar)
+    parsed = made.parse(made.format([grammar.format(call)]))
     assert [grammar.parse(native) for native in parsed.calls] == [call]
+
+
+@given(st.text(), st.integers(), st.lists(st.text(max_size=5), max_size=4))
+def test_any_arguments_survive_json(text, number, names):
+    """Whatever stands in a string, the tags of the codec included."""
+    parameters = (Parameter("t", "string", ""), Parameter("n", "integer", ""), Parameter("i", "array", ""))
+    grammar = Grammar([Tool("say", "", parameters)])
+    action = grammar.format(Call("say", {"t": f"</tool_call>{text}</say>", "n": number, "i": names}))
+    for name in ("xml", "json", "hermes", "openai"):
+        made = codec(name, grammar)
+        assert made.parse(made.format([action], "so")).calls == (action,)
 
 
 @pytest.mark.parametrize(
@@ -121,13 +203,24 @@ def test_empty_actions_are_told():
 
 @given(st.sampled_from(SPECS), st.text() | NASTY)
 def test_parse_takes_any_text_and_its_spans_hold_what_they_claim(spec, reply):
-    made = codec(spec)
+    made = codec(spec, GRAMMAR)
     parsed = made.parse(reply)
     assert bool(parsed.error) == (not parsed.calls)
+    assert len(parsed.ids) in (0, len(parsed.calls))
+    assert set(parsed.faults or ()) <= set(range(len(parsed.calls)))
     end = 0
     for span in parsed.spans:
         assert end <= span.start <= span.end <= len(reply)
         end = span.end
+    kept = made.kept(reply)
+    assert kept == made.kept(reply[:kept]) <= len(reply)
+    assert made.parse(reply[:kept]) == parsed or spec["name"] in ("plain", "tagged")
+
+
+@given(st.sampled_from(SPECS[:7]), st.text() | NASTY)
+def test_calls_of_blocks_are_what_stands_in_them(spec, reply):
+    made = codec(spec)
+    parsed = made.parse(reply)
     said = [reply[span.start : span.end] for span in parsed.spans if span.label == "call"]
     pieces = [piece for text in said for piece in (text.split(made.separator) if made.separator else [text])]
     assert parsed.calls == tuple(piece.strip() for piece in pieces if piece.strip())
@@ -148,7 +241,7 @@ def labels(made, reply: str, cuts: list[int]) -> tuple[list[str], str]:
 @given(st.sampled_from(SPECS), NASTY, st.lists(st.integers(0, 60), max_size=6))
 @example({"name": "tagged"}, "<think>a</think> <act</think><action>x</action>", [17, 20])
 def test_routing_does_not_depend_on_how_a_reply_is_cut(spec, reply, cuts):
-    made = codec(spec)
+    made = codec(spec, GRAMMAR)
     whole, state = labels(made, reply, [])
     cut, cut_state = labels(made, reply, cuts)
     single, single_state = labels(made, reply, list(range(len(reply))))
@@ -207,6 +300,46 @@ print("read")
     assert done.stdout == "read\n"
 
 
+HOSTILE = """
+import sys
+from agentenvs.core.tools import Grammar, Parameter, Tool
+from agentenvs.wrappers.codecs import codec
+text = (Parameter("query", "string", ""),)
+plan = Tool("plan", "", (*text, Parameter("n", "integer", "")))
+grammar = Grammar([Tool("search", "", text), Tool("answer", "", text), plan])
+lines = ["\\nAction:", "\\nThought:", "Observation:\\n", "\\nObs", "\\ud800"]
+pairs = ["<think>", "</think>", "<search>", "</search>", "<answer><search>", "</answer>", "<plan>{", "<answer></search"]
+calls = ["<think>", "<tool_call>", "</tool_call>", "<tool_call>{}</tool_call>", "<tool_call", " "]
+keys = ['{"action":', '"thought":"', '"tool_calls":[{},', '{"id":0},', ",", "[", '{"a":', '"', "\\\\", "9"]
+heads = ["", '{"tool_calls":[', '{"action":"search","arguments":{"query":', "<think></think><tool_call>"]
+for spec, units in (
+    ({"name": "react"}, lines), ({"name": "xml"}, pairs), ({"name": "xml", "cut": False}, pairs),
+    ({"name": "json"}, keys), ({"name": "hermes"}, calls + keys), ({"name": "openai"}, keys),
+):
+    made = codec(spec, grammar)
+    for unit in units:
+        for head in heads:
+            reply = head + unit * (SIZE // len(unit))
+            made.kept(reply)
+            made.parse(reply)
+            made.route("", reply)
+        state = ""
+        for _ in range(2_000):
+            state, _ = made.route(state, unit)
+            assert len(state) < 120
+print("read")
+"""
+
+
+@pytest.mark.parametrize("size", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_hostile_replies_with_calls_are_read_in_linear_time(size):
+    """As above, with what breaks readers of tags, lines and JSON; in the fast run a tenth as long."""
+    code = HOSTILE.replace("SIZE", str(size))
+    limit = 60 + size / 10_000
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=limit, check=True)
+    assert done.stdout == "read\n"
+
+
 def test_instructions_say_how_to_reply():
     tools = (Tool("look", "Look around."), Tool("search", "Search.", (Parameter("query", "string", ""),)))
     text = codec({"name": "tagged", "separator": "||", "hint": "Be brief."}).describe("Play.", tools)
@@ -230,11 +363,28 @@ def test_instructions_say_how_to_reply():
         ({"name": "tagged", "separator": 5}, ConfigError, "separator"),
         ({"name": "plain", "separator": None}, ConfigError, "separator"),
         ({"name": "plain", "version": 2}, ConfigError, "version 2 is asked for"),
+        ({"name": "react", "thought": "Action"}, ConfigError, "three different words"),
+        ({"name": "react", "observation": "Ob:"}, ConfigError, "three different words"),
+        ({"name": "json", "thought": "action"}, ConfigError, "another use"),
+        ({"name": "json", "thought": 'a"b'}, ConfigError, "expected a key"),
+        ({"name": "json", "lenient": True}, ConfigError, "lenient"),
+        ({"name": "hermes", "think": "tool_call"}, ConfigError, "two things"),
+        ({"name": "hermes", "think": None}, ConfigError, "think"),
+        ({"name": "openai", "think": "x"}, ConfigError, "codec openai: .*think"),
+        ({"name": "xml", "think": "information"}, ConfigError, "<information> would mark two things"),
+        ({"name": "xml", "think": "search"}, ConfigError, "<search> would mark two things"),
+        ({"name": "xml", "think": "a b"}, ConfigError, "expected a tag"),
+        ({"name": "xml", "result": ["<a>"]}, ConfigError, "result: expected a name or"),
+        ({"name": "xml", "result": ["a", "b"]}, ConfigError, "expected a tag"),
+        ({"name": "xml", "marks": {"search": 5}}, ConfigError, "search: expected a name or"),
+        ({"name": "xml", "marks": ["search"]}, ConfigError, "expected a mapping"),
+        ({"name": "xml", "cut": 1}, ConfigError, "expected a bool"),
+        ({"name": "xml", "around": None}, ConfigError, "expected text"),
     ],
 )
 def test_bad_specs_are_refused(spec, error, message):
     with pytest.raises(error, match=message):
-        codec(spec)
+        codec(spec, GRAMMAR)
 
 
 def test_every_codec_names_itself():

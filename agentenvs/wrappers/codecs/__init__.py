@@ -8,10 +8,15 @@ from typing import Any
 from agentenvs.core.errors import ConfigError, quote, unknown
 from agentenvs.core.tools import Grammar
 from agentenvs.wrappers.codecs.base import Codec, Message, Parsed, Span
+from agentenvs.wrappers.codecs.hermes import Hermes
+from agentenvs.wrappers.codecs.json import Json
+from agentenvs.wrappers.codecs.openai import OpenAI
 from agentenvs.wrappers.codecs.plain import Plain
+from agentenvs.wrappers.codecs.react import React
 from agentenvs.wrappers.codecs.tagged import Tagged
+from agentenvs.wrappers.codecs.xml import Xml
 
-CODECS: dict[str, type[Codec]] = {"plain": Plain, "tagged": Tagged}
+CODECS: dict[str, type[Codec]] = {made.name: made for made in (Plain, Tagged, React, Xml, Json, Hermes, OpenAI)}
 
 __all__ = ["CODECS", "Codec", "Message", "Parsed", "Span", "codec", "spec_of"]
 

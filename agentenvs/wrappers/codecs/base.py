@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from agentenvs.core.tools import Grammar, Tool
 
 Label = Literal["reason", "call", "answer", "other"]
 
-__all__ = ["Codec", "Label", "Message", "Parsed", "Span", "usage_lines"]
+__all__ = ["Codec", "Label", "Message", "Parsed", "Span", "schema_lines", "usage_lines"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,8 @@ class Codec(ABC):
         """A reply that says these native actions: `parse(format(actions)).calls == actions`.
 
         That holds for one action, and for several where the codec has room for several, as long as neither actions
-        nor reason contain the codec's own marks. Others are written all the same, and read as something else.
+        nor reason contain the codec's own marks, and no text that the codec strips begins or ends with blanks. Others
+        are written all the same, and read as something else.
         """
 
     @abstractmethod
@@ -97,3 +99,8 @@ class Codec(ABC):
 def usage_lines(tools: Sequence[Tool]) -> str:
     """One line a tool: how it is written and what it does."""
     return "\n".join(f"- {tool.usage}: {tool.description}" for tool in tools)
+
+
+def schema_lines(tools: Sequence[Tool]) -> str:
+    """The function schema of each tool, one a line."""
+    return "\n".join(json.dumps(tool.schema(), ensure_ascii=False) for tool in tools)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from agentenvs.core.errors import ConfigError
 from agentenvs.core.tools import Grammar, Tool
 from agentenvs.wrappers.codecs.base import Codec, Label, Parsed, Span, usage_lines
+from agentenvs.wrappers.codecs.marks import unfinished
 
 _TAG = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _BLANK = re.compile(r"\s*")
@@ -120,14 +121,8 @@ class Tagged(Codec):
             tag, then = self._seek[phase]
             found = text.find(tag, at)
             if found < 0:
-                at = _unfinished(text, at, tag)
+                at = unfinished(text, at, (tag,))
                 break
             phase, at = then, found + len(tag)
         rest = "" if phase == "done" else text[at:]
         return f"{phase}|{rest}", phase if phase in ("reason", "call") else "other"  # type: ignore[return-value]
-
-
-def _unfinished(text: str, begin: int, tag: str) -> int:
-    """Where the beginning of `tag` stands at the end of the text; the end of the text where there is none."""
-    last = text.rfind("<", max(begin, len(text) - len(tag) + 1))
-    return last if last >= 0 and tag.startswith(text[last:]) else len(text)

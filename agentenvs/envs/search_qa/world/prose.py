@@ -1,0 +1,118 @@
+"""From the table to passages: a first sentence, one a fact in any order, something vague where that is short."""
+
+from __future__ import annotations
+
+from agentenvs.core.rng import Stream
+from agentenvs.envs.search_qa.world.question import Passage, passage
+from agentenvs.envs.search_qa.world.relation import Relation
+from agentenvs.envs.search_qa.world.schema import OFFICES, RELATIONS
+from agentenvs.envs.search_qa.world.table import Entity, Term, Value
+
+MIN_WORDS, MAX_WORDS = 30, 100
+_PRONOUNS = {
+    "he": {"He": "He", "His": "His", "he": "he", "his": "his"},
+    "she": {"He": "She", "His": "Her", "he": "she", "his": "her"},
+    "it": {"He": "It", "His": "Its", "he": "it", "his": "its"},
+}
+_FIRST = {
+    "region": ("{name} is a region.", "{name} is one of the old regions of the country."),
+    "town": ("{name} is a town.", "{name} is a market town.", "The town of {name} is older than it looks."),
+    "river": ("{The} is a river with few bends.", "{The} is a river that freezes in hard winters."),
+    "mountain": ("{name} is a mountain.", "{name} is a peak that can be seen from far away."),
+    "person": (
+        "{name} ({born} to {died}) was {a_occupation}.",
+        "{name}, born in {born}, was {a_occupation} and died in {died}.",
+        "{name} was {a_occupation} who lived from {born} to {died}.",
+    ),
+    "school": ("{The} is a school.", "{The} is a school of good repute."),
+    "company": ("{name} is a company.", "{name} is a family company."),
+    "museum": ("{The} is a museum.", "{The} is a museum with a varied collection."),
+    "novel": ("{name} is a novel.", "{name} is a novel in three parts."),
+    "painting": ("{name} is a painting.", "{name} is an oil painting."),
+    "opera": ("{name} is an opera.", "{name} is a comic opera."),
+    "ship": ("The {name} was a ship.", "The {name} was a sailing ship with a long career."),
+    "battle": ("{The} was a battle.", "{The} was a battle that ended a long quarrel."),
+    "expedition": ("{The} was an expedition.", "{The} was a journey into little known country."),
+    "mineral": ("{name} is a mineral.", "{name} is a rare mineral."),
+    "flower": ("The {name} is a flower.", "The {name} is a wild flower."),
+}
+_VAGUE = {
+    "person": (
+        "Few letters of {name} survive.",
+        "Neighbours remembered {name} as patient and a little stubborn.",
+        "A street and a small square bear the name of {name} today.",
+        "Most papers of {name} were lost in a fire.",
+    ),
+    "place": (
+        "Travellers of all ages have written about {name}.",
+        "In winter {name} is often hidden by fog.",
+        "Several songs and proverbs mention {name}.",
+        "Old maps spell {name} in more than one way.",
+    ),
+    "thing": (
+        "Much has been written about {name}, and not all of it is true.",
+        "Visitors and scholars still argue about {name}.",
+        "There are several legends about {name}, most of them late.",
+        "A short guide to {name} appeared some time ago and is long out of print.",
+    ),
+}
+_PLACES = {"region", "town", "river", "mountain"}
+
+
+def write(entity: Entity, stream: Stream) -> Passage:
+    """The passage of an entity. It states every fact of the entity once, and no other fact."""
+    sentences = [
+        _sentence(entity, RELATIONS[entity.kind, relation], value, stream)
+        for relation, value in entity.facts.items()
+        if RELATIONS[entity.kind, relation].told
+    ]
+    if entity.terms:
+        sentences.append(_heads(OFFICES[entity.kind], entity.terms, stream))
+    stream.shuffle(sentences)
+    sentences.insert(0, _first(entity, stream))
+    vague = list(_VAGUE["person" if entity.kind == "person" else "place" if entity.kind in _PLACES else "thing"])
+    stream.shuffle(vague)
+    while sum(sentence.count(" ") + 1 for sentence in sentences) < MIN_WORDS:
+        sentences.insert(stream.integer(1, len(sentences)), vague.pop().format(name=entity.mention))
+    return passage(entity.id, entity.title, " ".join(sentences))
+
+
+def shown(relation: Relation, value: Value) -> str:
+    """A value as running text has it: a mention, a year, a number with commas and a unit, a word."""
+    if isinstance(value, Entity):
+        return value.mention
+    return f"{value:,} {relation.units[0]}" if relation.units else str(value)
+
+
+def _first(entity: Entity, stream: Stream) -> str:
+    facts = entity.facts
+    mention = entity.mention[:1].upper() + entity.mention[1:]
+    return stream.choice(_FIRST[entity.kind]).format(
+        name=entity.title,
+        The=mention,
+        born=facts.get("born"),
+        died=facts.get("died"),
+        a_occupation=_article(str(facts.get("occupation"))),
+    )
+
+
+def _sentence(entity: Entity, relation: Relation, value: Value, stream: Stream) -> str:
+    told = shown(relation, value)
+    text = stream.choice(relation.told).format(o=told, a_o=_article(told), **_PRONOUNS[entity.pronoun])
+    return text[0].upper() + text[1:]
+
+
+def _article(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeio" else f"a {noun}"
+
+
+def _heads(office: str, terms: list[Term], stream: Stream) -> str:
+    """Who held an office, with years."""
+    held = [f"{term.person.mention} ({term.start} to {term.end})" for term in terms]
+    listed = held[0] if len(held) == 1 else f"{', '.join(held[:-1])} and {held[-1]}"
+    one = f"The only {office} known by name was {listed}."
+    return (
+        one
+        if len(held) == 1
+        else stream.choice((f"Its first {office}s were {listed}.", f"The {office}s on record are {listed}."))
+    )
