@@ -403,4 +403,6 @@ def test_smollm2_is_made_once_and_answers(tmp_path: Path, monkeypatch: pytest.Mo
     assert (reply.text, reply.finish_reason) == ("The capital of France is Paris.", "stop")
     example = Exchange("Question: Who wrote Hamlet?", "<search>who wrote Hamlet</search>")
     shown = LocalPolicy("smollm2", shots=[example], stop="</search>", max_tokens=24)
-    assert answer(shown, replace(asked, observation="Question: Who wrote Moby Dick?")).text.startswith("<search>")
+    form = "Look up the question. Reply in this form: <search>query</search>"
+    reply = answer(shown, replace(asked, instructions=form, observation="Question: Who wrote Moby Dick?"))
+    assert reply.text == "<search>who wrote Moby Dick</search>"

@@ -18,7 +18,7 @@ def ask_comparison(book: Book, stream: Stream) -> Draft | None:
     a, b = _two(book.table, relation, stream)
     if a.facts[relation.name] == b.facts[relation.name]:
         return None
-    lower = a if a.year(relation.name) < b.year(relation.name) else b
+    lower = a if a.figure(relation.name) < b.figure(relation.name) else b
     forms, right = stream.choice(((relation.less, lower), (relation.more, a if lower is b else b)))
     question = stream.choice(forms).format(a=a.mention, b=b.mention)
     return Draft(question, names_of(right), (a, b), _sign("order", relation, a, b))
@@ -38,7 +38,7 @@ def _lower(table: Table, stream: Stream, yes: bool) -> Draft | None:
     a, b = _two(table, relation, stream)
     if a.facts[relation.name] == b.facts[relation.name]:
         return None
-    if (a.year(relation.name) < b.year(relation.name)) != yes:
+    if (a.figure(relation.name) < b.figure(relation.name)) != yes:
         a, b = b, a
     question = stream.choice(relation.is_less).format(a=a.mention, b=b.mention)
     return Draft(question, ("yes" if yes else "no",), (a, b), _sign("order", relation, a, b))

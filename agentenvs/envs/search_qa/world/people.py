@@ -27,7 +27,7 @@ class People:
         self._born: dict[int, list[Entity]] = {}
         self._trades: dict[str, list[Entity]] = {}
         for person in self.everybody:
-            self._born.setdefault(person.year("born"), []).append(person)
+            self._born.setdefault(person.figure("born"), []).append(person)
             self._trades.setdefault(str(person.facts["occupation"]), []).append(person)
 
     def of_trade(self, stream: Stream, *occupations: str) -> Entity:
@@ -38,14 +38,14 @@ class People:
         """Somebody of that age in a year who lives beyond the year `until`; None if ten tries find nobody."""
         for _ in range(10):
             peers = self._born.get(year - stream.integer(*ages))
-            if peers and (person := stream.choice(peers)).year("died") > until:
+            if peers and (person := stream.choice(peers)).figure("died") > until:
                 return person
         return None
 
 
 def working_year(person: Entity, stream: Stream) -> int:
     """A year in which the person is grown up and alive."""
-    return stream.integer(person.year("born") + ADULT, person.year("died"))
+    return stream.integer(person.figure("born") + ADULT, person.figure("died"))
 
 
 def make_people(table: Table, names: Names, stream: Stream, count: int) -> People:
@@ -102,7 +102,7 @@ def _parent(born: dict[int, list[Entity]], year: int, stream: Stream) -> Entity 
     """Somebody 20 to 42 years older who is alive; None if five tries find nobody."""
     for _ in range(5):
         older = born.get(year - stream.integer(20, 42))
-        if older and (parent := stream.choice(older)).year("died") > year:
+        if older and (parent := stream.choice(older)).figure("died") > year:
             return parent
     return None
 
@@ -111,7 +111,7 @@ def _tie(table: Table, people: People, stream: Stream) -> None:
     """Marriages, teachers, places of death, and what not everybody has."""
     married: set[int] = set()
     for person in people.everybody:
-        year = person.year("born")
+        year = person.figure("born")
         if stream.below(5) < 3 and person.number not in married:
             spouse = people.aged(stream, year + ADULT, (ADULT - 8, ADULT + 8), year + ADULT)
             if spouse and spouse.number not in married and _may_marry(person, spouse):

@@ -86,10 +86,9 @@ def shown(relation: Relation, value: Value) -> str:
 
 def _first(entity: Entity, stream: Stream) -> str:
     facts = entity.facts
-    mention = entity.mention[:1].upper() + entity.mention[1:]
     return stream.choice(_FIRST[entity.kind]).format(
         name=entity.title,
-        The=mention,
+        The=_capital(entity.mention),
         born=facts.get("born"),
         died=facts.get("died"),
         a_occupation=_article(str(facts.get("occupation"))),
@@ -98,7 +97,10 @@ def _first(entity: Entity, stream: Stream) -> str:
 
 def _sentence(entity: Entity, relation: Relation, value: Value, stream: Stream) -> str:
     told = shown(relation, value)
-    text = stream.choice(relation.told).format(o=told, a_o=_article(told), **_PRONOUNS[entity.pronoun])
+    return _capital(stream.choice(relation.told).format(o=told, a_o=_article(told), **_PRONOUNS[entity.pronoun]))
+
+
+def _capital(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
@@ -109,10 +111,7 @@ def _article(noun: str) -> str:
 def _heads(office: str, terms: list[Term], stream: Stream) -> str:
     """Who held an office, with years."""
     held = [f"{term.person.mention} ({term.start} to {term.end})" for term in terms]
-    listed = held[0] if len(held) == 1 else f"{', '.join(held[:-1])} and {held[-1]}"
-    one = f"The only {office} known by name was {listed}."
-    return (
-        one
-        if len(held) == 1
-        else stream.choice((f"Its first {office}s were {listed}.", f"The {office}s on record are {listed}."))
-    )
+    if len(held) == 1:
+        return f"Its first {office} was {held[0]}."
+    listed = f"{', '.join(held[:-1])} and {held[-1]}"
+    return stream.choice((f"Its first {office}s were {listed}.", f"The {office}s on record are {listed}."))

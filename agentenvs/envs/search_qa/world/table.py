@@ -45,8 +45,8 @@ class Entity:
         """The id of its passage."""
         return f"w{self.number}"
 
-    def year(self, relation: str) -> int:
-        """The value of a relation to a year."""
+    def figure(self, relation: str) -> int:
+        """The value of a relation to a year or another number."""
         value = self.facts[relation]
         assert isinstance(value, int)
         return value

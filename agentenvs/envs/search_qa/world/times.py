@@ -48,7 +48,7 @@ def ask_office_when(book: Book, stream: Stream) -> Draft | None:
     headed, at = _term(book, stream)
     term = headed.terms[at]
     event, relation = _dated(book, stream, _HAPPENING)
-    while not term.start < event.year(relation.name) < term.end:
+    while not term.start < event.figure(relation.name) < term.end:
         event, relation = _dated(book, stream, _HAPPENING)
     when = stream.choice(relation.when).format(x=event.mention)
     question = stream.choice(_WHEN).format(office=OFFICES[headed.kind], x=headed.mention, when=when)
@@ -59,9 +59,9 @@ def ask_office_when(book: Book, stream: Stream) -> Draft | None:
 def ask_span(book: Book, stream: Stream) -> Draft | None:
     """The years between two events, each dated in a passage of its own."""
     (one, first), (other, second) = sorted(
-        (_dated(book, stream, _DATED) for _ in range(2)), key=lambda dated: dated[0].year(dated[1].name)
+        (_dated(book, stream, _DATED) for _ in range(2)), key=lambda dated: dated[0].figure(dated[1].name)
     )
-    years = other.year(second.name) - one.year(first.name)
+    years = other.figure(second.name) - one.figure(first.name)
     if years == 0 or one is other:
         return None
     question = stream.choice(_SPAN).format(

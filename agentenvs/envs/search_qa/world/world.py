@@ -1,7 +1,7 @@
 """A fictional world from a seed: an encyclopaedia of passages, and questions whose answers are known.
 
-Nothing of it is stored; no model can have met it. The table (`table.py`) is filled by `places`, `people`, `things`,
-told by `prose.py`, and asked about by the makers that `mixture.py` lists.
+Nothing of it is stored; no model can have met it. The table (`table.py`) is filled by `places`, `people`,
+`organisations` and `works`, told by `prose.py`, and asked about by the makers that `mixture.py` lists.
 """
 
 from __future__ import annotations
@@ -14,19 +14,13 @@ from agentenvs.core.rng import Stream, check_seed
 from agentenvs.envs.search_qa.world.draft import Book
 from agentenvs.envs.search_qa.world.mixture import ask
 from agentenvs.envs.search_qa.world.names import Names
+from agentenvs.envs.search_qa.world.organisations import fill_offices, give_education_and_work, make_organisations
 from agentenvs.envs.search_qa.world.people import make_people
 from agentenvs.envs.search_qa.world.places import make_heights, make_regions, make_towns
 from agentenvs.envs.search_qa.world.prose import write
 from agentenvs.envs.search_qa.world.question import Passage, Question, check_split
 from agentenvs.envs.search_qa.world.table import Table
-from agentenvs.envs.search_qa.world.things import (
-    fill_offices,
-    give_education_and_work,
-    make_events,
-    make_finds,
-    make_organisations,
-    make_works,
-)
+from agentenvs.envs.search_qa.world.works import make_events, make_finds, make_works
 
 __all__ = ["SIZE", "Question", "World", "make_table", "make_world"]
 SIZE = 4000

@@ -159,7 +159,7 @@ class Reader:
             if phrase == f"{before}{inner}{after}" and inner in self.named:
                 entity = self.named[inner]
                 if entity.kind == relation.kind:
-                    yield entity.year(relation.name)
+                    yield entity.figure(relation.name)
 
 
 def _split(text: str, joint: str) -> Iterator[tuple[str, str]]:

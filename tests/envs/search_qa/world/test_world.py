@@ -52,6 +52,8 @@ def test_every_world_is_consistent(seed: int, size: int) -> None:
     made = make_table(seed, size)
     assert len(made.entities) == size
     assert [entity.number for entity in made.entities] == list(range(size))
+    titles = Counter(normalise(entity.title) for entity in made.entities)
+    assert max(titles.values()) == 1
     check_people(made)
     check_makers(made)
     check_offices(made)
@@ -60,25 +62,29 @@ def test_every_world_is_consistent(seed: int, size: int) -> None:
 
 def check_people(made: Table) -> None:
     for person in made.of("person"):
-        born, died = person.year("born"), person.year("died")
+        born, died = person.figure("born"), person.figure("died")
         assert born + 25 <= died <= born + 100
         for name, pronoun in (("mother", "she"), ("father", "he")):
             if name in person.facts:
                 parent = person.link(name)
                 assert (
-                    parent.pronoun == pronoun and 20 <= born - parent.year("born") <= 42 and parent.year("died") > born
+                    parent.pronoun == pronoun
+                    and 20 <= born - parent.figure("born") <= 42
+                    and parent.figure("died") > born
                 )
                 assert parent.title.split()[1] == person.title.split()[1]
         assert not {"mother", "father"} <= set(person.facts)
         if "spouse" in person.facts:
             spouse = person.link("spouse")
-            assert "spouse" not in spouse.facts and abs(spouse.year("born") - born) <= 8
+            assert "spouse" not in spouse.facts and abs(spouse.figure("born") - born) <= 8
         if "teacher" in person.facts:
-            assert person.link("teacher").year("born") <= born - 12 and person.link("teacher").year("died") > born + 18
+            assert (
+                person.link("teacher").figure("born") <= born - 12 and person.link("teacher").figure("died") > born + 18
+            )
         if "school" in person.facts:
-            assert person.link("school").year("founded") <= born + 18
+            assert person.link("school").figure("founded") <= born + 18
         if "employer" in person.facts:
-            assert person.link("employer").year("founded") < died
+            assert person.link("employer").figure("founded") < died
     married = Counter(one.link("spouse").number for one in made.of("person") if "spouse" in one.facts)
     assert not married or max(married.values()) == 1
 
@@ -91,20 +97,20 @@ def check_makers(made: Table) -> None:
     ):
         for one in made.of(kind):
             person = one.link(maker)
-            assert person.year("born") + 18 <= one.year(year) <= person.year("died"), one.title
+            assert person.figure("born") + 18 <= one.figure(year) <= person.figure("died"), one.title
             for company in (one.link(name) for name in ("publisher", "builder") if name in one.facts):
-                assert company.year("founded") <= one.year(year)
+                assert company.figure("founded") <= one.figure(year)
 
 
 def check_offices(made: Table) -> None:
     for kind in OFFICES:
         for headed in made.of(kind):
             for at, (person, start, end) in enumerate(headed.terms):
-                assert person.year("born") + 24 <= start < end - 3 and end < person.year("died")
+                assert person.figure("born") + 24 <= start < end - 3 and end < person.figure("died")
                 assert at == 0 or headed.terms[at - 1].end == start
             people = [term.person.number for term in headed.terms]
             assert len(set(people)) == len(people)
-            assert kind == "region" or not headed.terms or headed.terms[0].start == headed.year("founded")
+            assert kind == "region" or not headed.terms or headed.terms[0].start == headed.figure("founded")
 
 
 def check_places(made: Table) -> None:
