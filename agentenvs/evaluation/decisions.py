@@ -168,9 +168,9 @@ def _metrics(cases: Sequence[Case], knows: Mapping[str, bool], allow_unlabelled:
     d, k = (np.array(flags, float) for flags in ([c.answers for c in cases], [knows[task] for task in tasks]))
     score, ran = [case.score for case in cases], [case.searches for case in cases]
     figures = {
-        "f1": ratio(2 * d * k, d + k, tasks),
-        "precision": ratio(d * k, d, tasks),
-        "recall": ratio(d * k, k, tasks),
+        "f1": stats.ratio(2 * d * k, d + k, tasks),
+        "precision": stats.ratio(d * k, d, tasks),
+        "recall": stats.ratio(d * k, k, tasks),
         "search_rate": stats.bootstrap([float(n > 0) for n in ran], tasks),
         "unnecessary_search": stats.bootstrap((1 - d) * k, tasks),
         "missing_search": stats.bootstrap(d * (1 - k), tasks),
@@ -192,31 +192,6 @@ def _in_cell(cases: Sequence[Case], knows: Mapping[str, bool], answered: bool, k
         return {"n": 0}
     score = stats.bootstrap([case.score for case in inside], [case.task for case in inside])
     return {"n": len(inside), "score": score.as_json()}
-
-
-def ratio(
-    numerators: np.ndarray,
-    denominators: np.ndarray,
-    tasks: Sequence[str],
-    *,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
-) -> stats.Interval:
-    """The ratio of two sums over episodes, (N,) each and not negative, with a percentile bootstrap interval clustered
-    by task; 0 / 0 is 0, in a resample too. Precision, recall and F1 (2 |d k| / (|d| + |k|)) are such ratios, and the
-    draws are those of `stats.bootstrap`."""
-    index, labels = stats._index(tasks, len(numerators))
-    over, under = (np.bincount(index, values, len(labels)) for values in (numerators, denominators))
-    value = float(_divide(over.sum(), under.sum()))
-    drawn = stats._draw_counts(len(labels), resamples, seed)
-    draws = np.concatenate([_divide(counts @ over, counts @ under) for counts in drawn])
-    low, high = (float(bound) for bound in np.quantile(draws, [(1 - level) / 2, (1 + level) / 2]))
-    return stats.Interval(value, low, high, len(labels), "point" if low == high == value else "bootstrap")
-
-
-def _divide(over: np.ndarray, under: np.ndarray) -> np.ndarray:
-    return np.divide(over, under, out=np.zeros_like(under), where=under > 0)
 
 
 def _interval(figure: Mapping[str, Any]) -> str:

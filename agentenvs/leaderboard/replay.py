@@ -7,8 +7,9 @@ from typing import Any
 from agentenvs.core.errors import AgentEnvsError, InfrastructureError, VerificationError, quote
 from agentenvs.core.rng import derive
 from agentenvs.core.snapshot import snapshot
-from agentenvs.rollout.episode import KEPT, Pool, reset_digest, restore_digest, same, step_digest
-from agentenvs.rollout.trajectory import Step, Trajectory
+from agentenvs.rollout.episode import KEPT, Pool, described, reset_digest, restore_digest, same, step_digest
+from agentenvs.rollout.trajectory import Decision, Step, Trajectory
+from agentenvs.wrappers import kept as kept_of
 
 
 def replay(trajectory: Trajectory, pool: Pool, run_seed: int) -> None:
@@ -32,6 +33,10 @@ class _Check:
         self.targets = {step.restore for step in trajectory.steps if step.restore is not None}
         self.marks: dict[int, Any] = {}
         self.played = self.undone = 0
+        self.asked: dict[int, list[Decision]] = {}
+        self.answered = {one.step: one for one in trajectory.decisions if one.step is not None}
+        for decision in trajectory.decisions:
+            self.asked.setdefault(decision.seen, []).append(decision)
 
     def run(self) -> None:
         self._all_same(
@@ -41,19 +46,39 @@ class _Check:
             ("digest", self.record.digest, self.digest),
         )
         self._mark(0)
+        self._turns(0)
         for number, step in enumerate(self.record.steps, 1):
             if step.restore is None:
                 self._step(number, step)
             else:
                 self._restore(number, step)
             self._mark(number)
+            self._turns(number)
         self._end()
 
     def _mark(self, number: int) -> None:
         if number in self.targets:
             self.marks[number] = (self.observation, self.info, self.total, self.digest, snapshot(self.env))
 
+    def _turns(self, number: int) -> None:
+        """The instructions and tools of what was asked in this state."""
+        for decision in self.asked.get(number, ()):
+            spec, told, tools = self.record.spec, decision.instructions, decision.tools
+            self._all_same(
+                number,
+                ("turn", spec["instructions"] if told is None else told, self.env.get_wrapper_attr("instructions")),
+                ("turn", spec["tools"] if tools is None else tools, described(self.env.get_wrapper_attr("tools"))),
+            )
+
+    def _kept(self, number: int) -> None:
+        """How much of the reply that the next step plays stayed in the transcript; of a mere note all of it does."""
+        decision = self.answered.get(number)
+        if decision is not None:
+            recorded = len(decision.text) if decision.kept is None else decision.kept
+            self._all_same(number, ("turn", recorded, kept_of(self.env, decision.text)))
+
     def _step(self, number: int, step: Step) -> None:
+        self._kept(number)
         try:
             self.observation, reward, terminated, truncated, self.info = self.env.step(step.action)
         except InfrastructureError:

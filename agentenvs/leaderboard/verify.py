@@ -45,6 +45,7 @@ REASONS = {
     "duplicate_job": "an episode stands there twice",
     "unknown_job": "an episode that is not of the suite",
     "void_episode": "an episode failed for a reason of ours; run it again before submitting",
+    "wrong_turn": "what a turn was asked, or what stays of its reply, does not come out again",
     "wrong_action": "an action that is not the reply that was given",
     "wrong_observation": "an observation does not come out again",
     "wrong_reward": "a reward does not come out again",

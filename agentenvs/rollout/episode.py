@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 import gymnasium as gym
@@ -18,6 +19,7 @@ from agentenvs.core.errors import ConfigError
 from agentenvs.core.info import canonical, public
 from agentenvs.core.rng import derive
 from agentenvs.core.snapshot import snapshot
+from agentenvs.core.tools import Tool
 from agentenvs.policies.base import Exchange, Reply, Turn
 from agentenvs.rollout.job import Job, make_env
 from agentenvs.rollout.trajectory import Decision, Step, Trajectory, chain_digest
@@ -260,7 +262,7 @@ class Episode:
             raise ConfigError("reply: log-probs must be finite; leave logprobs out where they are not known")
         kept = len(text) if step is None else kept_of(self.env, text)
         self._history.setdefault(turn.agent, []).append(Exchange(turn.observation, text[:kept]))
-        tools = [plain(asdict(tool)) for tool in turn.tools]
+        tools = described(turn.tools)
         self._decisions.append(
             Decision(
                 agent=turn.agent,
@@ -390,10 +392,16 @@ def resolved(env: gym.Env[str, str], split: str) -> dict[str, Any]:
         "preset": env.get_wrapper_attr("preset"),
         "config": plain(env.get_wrapper_attr("config")),
         "instructions": env.get_wrapper_attr("instructions"),
-        "tools": [plain(asdict(tool)) for tool in env.get_wrapper_attr("tools")],
+        "tools": described(env.get_wrapper_attr("tools")),
         **({"codec": plain(spec_of(codec))} if codec is not None else {}),
         **({"data": digest} if digest else {}),
     }
+
+
+@lru_cache(maxsize=256)
+def described(tools: tuple[Tool, ...]) -> list[dict[str, Any]]:
+    """Tools as JSON data; the same list each time, so not to be changed."""
+    return [plain(asdict(tool)) for tool in tools]
 
 
 def plain(value: Any) -> Any:

@@ -6,7 +6,7 @@ import itertools
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -230,17 +230,18 @@ def _check_fields(what: str, record: Any, shape: Mapping[str, Callable[[Any], bo
             raise ConfigError(f"trajectory {what}: {name} cannot be {quote(getattr(record, name))}")
 
 
-def _slim(record: Any, always: Mapping[str, bool]) -> dict[str, Any]:
-    """The fields of a record without None and, but for those that are always there, without what is empty."""
-    found = ((name, getattr(record, name), kept) for name, kept in always.items())
-    return {name: value for name, value, kept in found if value is not None and (kept or value)}
+def _slim(record: Any, fields_of: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a record without None, and without those that may be left out and have their default."""
+    found = ((name, getattr(record, name), default) for name, default in fields_of.items())
+    return {name: value for name, value, default in found if value is not None and value != default}
 
 
-#: The fields of the records, and whether they are written when they are empty (what is left out is the default).
-_STEP_FIELDS = {f.name: f.name != "natives" for f in fields(Step)}
-_DECISION_FIELDS = {
-    f.name: f.name in ("agent", "role", "number", "seed", "seen", "step", "text") for f in fields(Decision)
-}
+#: The fields of the records with their defaults, which are left out; None where there is none.
+_STEP_FIELDS, _DECISION_FIELDS = (
+    {f.name: None if f.default_factory is MISSING else f.default_factory() for f in fields(kind)}
+    for kind in (Step, Decision)
+)
+_DECISION_FIELDS["past"] = 0
 
 
 def _tool(data: Mapping[str, Any]) -> Tool:

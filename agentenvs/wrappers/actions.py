@@ -22,7 +22,7 @@ from agentenvs.wrappers.codecs import codec as make_codec
 #: What happens to a call that the environment cannot read.
 UNKNOWN_CALLS = ("play", "skip", "stop")
 #: What happens to a reply in which no call can be read.
-UNREADABLE_REPLIES = ("hold", "play")
+UNREADABLE_REPLIES = ("hold", "play", "count")
 _OF_A_TURN = {
     *("turn", "is_valid", "is_effective", "reward_components", "calls"),
     *("tool_result", "state_text", "next_state_text", "new_facts", "end_reason"),
@@ -49,7 +49,8 @@ class TextActions(StatefulWrapper):
     - `unreadable`: a reply in which no call can be read, or which keeps no format, costs a turn. With "hold" it leaves
       the environment alone and is told what is wrong. With "play" the environment gets the empty text, which is no
       action of any grammar: it answers in its own words, and counts a turn and a penalty as it does for bad actions;
-      that is the answer to the first call of the reply, where it has any.
+      that is the answer to the first call of the reply, where it has any. With "count" it does the same, and the
+      agent is told in the codec's words (where an observation is the whole state, in the environment's).
     """
 
     state_shape = {
@@ -128,7 +129,7 @@ class TextActions(StatefulWrapper):
         reply = action if isinstance(action, str) else ""
         parsed = self.codec.parse(reply[: self.codec.kept(reply)])
         run, refused = self._select(parsed)
-        if not run and self.unreadable == "play":
+        if not run and self.unreadable != "hold":
             played = self._play([""])
             run = refused.take_first()
         else:
@@ -161,6 +162,8 @@ class TextActions(StatefulWrapper):
         if not (terminated or truncated) and self._turn >= self.max_turns:
             truncated, self._last["end_reason"] = True, TURN_LIMIT
         told = self._observation(played, parsed.error or refused.sentence)
+        if not parsed.calls and self.unreadable == "count" and not self._replaces:
+            told = parsed.error
         self._shown = dump(self.codec.render(told, self._shown_answers(played)))
         return self._shown, fsum(components.values()), terminated, truncated, self._info()
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentenvs.core.errors import ConfigError
-from agentenvs.evaluation import stats
+from agentenvs.core.task import SPLITS
+from agentenvs.envs.search_qa.world import facts
 from agentenvs.evaluation.decisions import (
     CELLS,
     answers,
@@ -18,10 +18,10 @@ from agentenvs.evaluation.decisions import (
     decision_metrics,
     decisions,
     print_decisions,
-    ratio,
     searches,
 )
 from agentenvs.evaluation.runner import evaluate
+from agentenvs.policies.base import Reply
 from agentenvs.rollout.job import Job
 from agentenvs.rollout.trajectory import Step, Trajectory, append
 
@@ -204,33 +204,6 @@ def test_always_searching_has_nothing_and_an_oracle_all(known: list[bool]) -> No
     assert oracle["unnecessary_search"]["value"] == oracle["missing_search"]["value"] == 0
 
 
-# The interval of a ratio ----------------------------------------------------------------------------------------------
-
-
-def test_a_ratio_over_ones_is_the_mean_and_its_interval() -> None:
-    values, tasks = np.array([0.0, 1, 1, 0, 1, 0.5]), ["a", "a", "b", "c", "d", "d"]
-    assert ratio(values, np.ones(6), tasks) == stats.bootstrap(values, tasks)
-
-
-def test_the_interval_resamples_tasks() -> None:
-    """Of two tasks, one all right and one all wrong, a resample has both, or one twice: the mean is 0, 1/2 or 1."""
-    tasks = ["a"] * 5 + ["b"] * 5
-    found = ratio(np.array([1.0] * 5 + [0.0] * 5), np.ones(10), tasks)
-    assert (found.value, found.low, found.high, found.n_tasks) == (0.5, 0.0, 1.0, 2)
-
-
-def test_the_interval_covers_the_truth() -> None:
-    """With d ~ B(0.5), and k = d but in a fifth of all cases, F1 is 2 * 0.4 / (0.5 + 0.5) = 0.8."""
-    covered, bits = 0, np.random.PCG64(5)
-    for _ in range(100):
-        uniform = (bits.random_raw(120) >> np.uint64(11)).astype(float).reshape(2, 60) / 2**53
-        d = (uniform[0] < 0.5).astype(float)
-        k = np.where(uniform[1] < 0.2, 1 - d, d)
-        interval = ratio(2 * d * k, d + k, range(60), resamples=300)
-        covered += interval.low <= 0.8 <= interval.high
-    assert 86 <= covered <= 100
-
-
 # Result folders -------------------------------------------------------------------------------------------------------
 
 
@@ -282,3 +255,45 @@ def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
         decisions(run, other)
     with pytest.raises(ConfigError, match="no closed-book label"):
         decisions(both, other)
+
+
+# On the environment that it is for ------------------------------------------------------------------------------------
+
+
+class Scholar:
+    """Knows the facts of the real world by heart; of the fiction it knows nothing, and says so."""
+
+    name = "scholar"
+    needs = frozenset({"history"})
+
+    def __init__(self) -> None:
+        self.facts = {one.question: one.golds[0] for split in SPLITS for one in facts.questions(split)}
+
+    def act(self, turns):
+        return [Reply(calls=(self.call(turn),)) for turn in turns]
+
+    def call(self, turn) -> str:
+        first = turn.history[0].observation if turn.history else turn.observation
+        question = first.removeprefix("Question: ")
+        if [tool.name for tool in turn.tools] == ["decide"]:
+            return f"decide[{'yes' if question in self.facts else 'no'}]"
+        if turn.number == 1 and question not in self.facts and len(turn.tools) == 2:
+            return f"search[{question}]"
+        return f"answer[{self.facts.get(question, 'I do not know')}]"
+
+
+def test_who_searches_just_what_it_does_not_know_has_an_f1_of_one(tmp_path: Path) -> None:
+    evaluate("search-closed-book", Scholar(), tmp_path / "closed", episodes=10)
+    evaluate("search-core-v0", Scholar(), tmp_path / "core", episodes=10)
+    found = decisions(tmp_path / "core", tmp_path / "closed")["decide"]
+    assert (found["f1"]["value"], found["search_rate"]["value"], found["score"]["value"]) == (1.0, 0.5, 0.5)
+    assert found["cells"]["answered_known"] == {"n": 5, "score": found["cells"]["answered_known"]["score"]}
+
+
+def test_a_run_of_the_expert_searches_what_it_knows(tmp_path: Path) -> None:
+    evaluate("search-closed-book", "expert", tmp_path / "closed", episodes=6)
+    evaluate("search-core-v0", "expert", tmp_path / "core", episodes=6)
+    [(entry, found)] = decisions(tmp_path / "core", tmp_path / "closed").items()
+    assert entry == "decide"
+    assert (found["n"], found["search_rate"]["value"], found["unnecessary_search"]["value"]) == (6, 1.0, 1.0)
+    assert (found["f1"]["value"], found["score"]["value"], found["cells"]["searched_known"]["n"]) == (0.0, 1.0, 6)

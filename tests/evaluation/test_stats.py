@@ -356,3 +356,30 @@ def test_different_tasks_are_an_error_that_names_them():
 def test_errors_say_what_was_expected(call, message):
     with pytest.raises(ConfigError, match=message):
         call()
+
+
+# The interval of a ratio ----------------------------------------------------------------------------------------------
+
+
+def test_a_ratio_over_ones_is_the_mean_and_its_interval() -> None:
+    values, tasks = np.array([0.0, 1, 1, 0, 1, 0.5]), ["a", "a", "b", "c", "d", "d"]
+    assert stats.ratio(values, np.ones(6), tasks) == stats.bootstrap(values, tasks)
+
+
+def test_the_interval_resamples_tasks() -> None:
+    """Of two tasks, one all right and one all wrong, a resample has both, or one twice: the mean is 0, 1/2 or 1."""
+    tasks = ["a"] * 5 + ["b"] * 5
+    found = stats.ratio(np.array([1.0] * 5 + [0.0] * 5), np.ones(10), tasks)
+    assert (found.value, found.low, found.high, found.n_tasks) == (0.5, 0.0, 1.0, 2)
+
+
+def test_the_interval_covers_the_truth() -> None:
+    """With d ~ B(0.5), and k = d but in a fifth of all cases, F1 is 2 * 0.4 / (0.5 + 0.5) = 0.8."""
+    covered, bits = 0, np.random.PCG64(5)
+    for _ in range(100):
+        uniform = (bits.random_raw(120) >> np.uint64(11)).astype(float).reshape(2, 60) / 2**53
+        d = (uniform[0] < 0.5).astype(float)
+        k = np.where(uniform[1] < 0.2, 1 - d, d)
+        interval = stats.ratio(2 * d * k, d + k, range(60), resamples=300)
+        covered += interval.low <= 0.8 <= interval.high
+    assert 86 <= covered <= 100

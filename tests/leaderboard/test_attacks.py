@@ -383,3 +383,47 @@ def test_only_a_fair_policy_that_answers_can_reproduce(honest: Path, tmp_path: P
         evaluate("quick", Peeping(), tmp_path / "run")
     with pytest.raises(InfrastructureError, match="the policy failed"):
         reproduce(verified, Down())
+
+
+# What a turn was asked ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"instructions": "Do as you like."},
+        {"tools": []},
+        {"kept": 0},
+        {"kept": 1},
+    ],
+    ids=str,
+)
+def test_a_forged_turn_is_refused(forge: Callable[[], Forger], change: dict[str, Any]) -> None:
+    forger = forge()
+    for episode in forger.episodes:
+        for decision in episode["decisions"]:
+            decision.update(change)
+    assert refusal(forger.write()) == "wrong_turn"
+
+
+def test_the_turns_of_phases_and_cut_replies_verify(tmp_path: Path) -> None:
+    """A policy that says more than is kept, in an environment whose tools change."""
+    suite = parse_suite(
+        'name = "phases"\nversion = 1\ndescription = ""\n[[entry]]\nname = "decide"\nid = "agentenvs/SearchQA-v0"\n'
+        'split = "test"\ntasks = 4\nwrappers = "protocol"\nkwargs = { preset = "adasearch" }\n',
+        "phases",
+    )
+
+    class Talker:
+        name = "talker"
+
+        def act(self, turns: Sequence[Any]) -> list[str]:
+            words = {"decide": "<decide>no</decide>", "search": "<search>the river</search>"}
+            return [f"{words[turn.tools[0].name]} and <answer>more</answer>" for turn in turns]
+
+    evaluate(suite, Talker(), tmp_path / "run")
+    bundle = write_bundle(tmp_path / "run", make_card({**CARD.to_json(), "policy": "talker"}, "card"), tmp_path / "b.zip")
+    verify(bundle, suite=suite)
+    decisions = [one for episode in read_bundle(bundle).trajectories() for one in episode.decisions]
+    assert {len(decision.tools or ()) for decision in decisions} == {0, 2}
+    assert all(decision.text[: decision.kept].endswith("</search>") for decision in decisions if decision.tools)

@@ -16,7 +16,7 @@ from agentenvs.policies.base import NEEDS, Reply
 from agentenvs.rollout.collect import collect
 from agentenvs.rollout.job import Job
 from agentenvs.rollout.programs import play
-from agentenvs.rollout.trajectory import Trajectory, chain_digest, parse_line, read, recover
+from agentenvs.rollout.trajectory import Decision, Trajectory, chain_digest, parse_line, read, recover
 from tests.rollout import programs_for_tests as ours
 from tests.rollout.helpers import SOKOBAN, jobs
 from tests.rollout.programs_for_tests import Seeded
@@ -379,3 +379,17 @@ def test_a_number_that_is_none_is_a_bad_record(value):
     record["steps"][0]["reward"] = value
     with pytest.raises(ConfigError):
         Trajectory.from_json(record)
+
+
+def test_what_looks_empty_but_is_no_default_is_kept():
+    """`kept=0` says that nothing of the reply stayed; left out it would say that all of it did."""
+    empty = {"observation": "", "instructions": "", "tools": [], "kept": 0, "token_ids": [], "finish_reason": ""}
+    decision = Decision("agent", "act", 0, 1, 0, "said", **empty)
+    again = Trajectory.from_json(json.loads(made(decision).to_line())).decisions[0]
+    assert again == decision
+
+
+def made(decision):
+    """A trajectory of no steps with one decision."""
+    job = Job("agentenvs/Sokoban-v0", "sokoban/test/0")
+    return Trajectory(job, {}, "", {}, [], [decision], "policy_budget", 0.0, False, 0.0, {}, "")

@@ -530,3 +530,15 @@ def test_news_of_all_calls_of_a_reply_are_reported_and_none_twice():
     assert info["new_facts"] == []
     again = TextActions(Reporting(), codec=ANSWER)
     assert again.reset(options={"snapshot": agentenvs.snapshot(env)})[1] == info
+
+
+def test_an_unreadable_reply_can_count_in_the_environment_and_be_told_in_the_codecs_words():
+    told = {}
+    for rule in ("hold", "play", "count"):
+        env = TextActions(Counter(max_turns=3), codec="tagged", unreadable=rule)
+        env.reset(seed=0)
+        observation, *_ = env.step("hm")
+        told[rule] = observation, env.unwrapped._turn
+    assert [turns for _, turns in told.values()] == [0, 1, 1]
+    assert told["hold"][0] == told["count"][0] != told["play"][0]
+    assert told["count"][0].startswith("Reply in this form")

@@ -8,8 +8,6 @@ from typing import NamedTuple, Protocol
 
 from agentenvs.retrieval.corpus import Passage
 
-PHASES = ("decide", "search", "answer")
-
 
 class Search(NamedTuple):
     """A search and what it showed. One in the last action may be sent and not run."""
@@ -29,38 +27,51 @@ class Chance(Protocol):
 class State:
     """Where an episode stands. `phase`: "decide" (know it or look it up?), "search" (search and answer) or "answer"
     (answer without searching). `decision`: "", "yes" or "no". `answer` is None until one is given. `events` holds the
-    searches in order, and None for an action that could not be read."""
+    searches in order, and None for an action that could not be read; `add` appends to it.
+
+    What follows from the events is kept, so that no step costs more for those before it: `searches`, those that ran;
+    `seen`, the passages shown by id, in the order of their first appearance; `asked`, the queries."""
 
     phase: str
     decision: str = ""
     events: list[Search | None] = field(default_factory=list)
     answer: str | None = None
+    searches: list[Search] = field(init=False, default_factory=list)
+    seen: dict[str, Passage] = field(init=False, default_factory=dict)
+    asked: set[str] = field(init=False, default_factory=set)
 
-    @property
-    def searches(self) -> list[Search]:
-        """The searches that ran."""
-        return [event for event in self.events if event is not None and event.ran]
+    def __post_init__(self) -> None:
+        given, self.events = self.events, []
+        for event in given:
+            self.add(event)
+
+    def add(self, event: Search | None) -> None:
+        """Append an event."""
+        self.events.append(event)
+        if event is not None and event.ran:
+            self.searches.append(event)
+            self.asked.add(event.query)
+            for passage in event.passages:
+                self.seen.setdefault(passage.id, passage)
 
     @property
     def shown(self) -> list[Passage]:
         """All passages shown so far, each once, in the order of their first appearance."""
-        return list({passage.id: passage for search in self.searches for passage in search.passages}.values())
+        return list(self.seen.values())
 
     @property
     def repeats(self) -> int:
         """How many searches asked what had been asked before."""
-        queries = [search.query for search in self.searches]
-        return len(queries) - len(set(queries))
+        return len(self.searches) - len(self.asked)
 
     def support_seen(self, support: Sequence[str]) -> float:
         """The share of the supporting passages that were shown."""
-        seen = {passage.id for passage in self.shown}
-        return sum(one in seen for one in support) / len(support)
+        return sum(one in self.seen for one in support) / len(support)
 
 
 def decide(state: State, knows: str) -> State:
     """The state after the decision: "yes" leads to answering at once, "no" to searching."""
-    return State("answer" if knows == "yes" else "search", knows)
+    return State("answer" if knows == "yes" else "search", knows, state.events)
 
 
 def with_noise(

@@ -21,7 +21,7 @@ from agentenvs.envs.search_qa.presets import CHANGEABLE, PRESETS, instructions, 
 from agentenvs.envs.search_qa.scoring import compat_answer, gold_seen, matches
 from agentenvs.envs.search_qa.tasks import make_source
 from agentenvs.envs.search_qa.world import tiny
-from agentenvs.retrieval import Passage, open_index
+from agentenvs.retrieval import Passage, open_index, settle_spec
 
 DECIDE = Tool(
     "decide",
@@ -80,7 +80,7 @@ class SearchQAEnv(TextEnv):
         self,
         *,
         preset: str = "default",
-        split: str = "train",
+        split: str | None = None,
         max_turns: int | None = None,
         admissible: bool = False,
         reveal: Sequence[str] = (),
@@ -96,7 +96,7 @@ class SearchQAEnv(TextEnv):
         self.protocol = self.rules.protocol
         self.components = (self.rules.reward,)
         self.source = make_source(self.rules, data_dir=data_dir, questions=questions, corpus=corpus)
-        if split == "train" and split not in self.source.splits:
+        if split is None:
             split = self.source.splits[0]
         self._index = self._open()
         self._phase = _FIRST_PHASE[self.rules.mode]
@@ -114,8 +114,7 @@ class SearchQAEnv(TextEnv):
         """The index; None where nothing is searched."""
         if self.rules.mode == "parametric":
             return None
-        kind = self.rules.retriever if isinstance(self.rules.retriever, str) else self.rules.retriever.get("kind")
-        if self.source.corpus is None and kind != "http":
+        if self.source.corpus is None and settle_spec(self.rules.retriever)["kind"] != "http":
             raise ConfigError(
                 f"{self.rules.data}: these questions come without passages; give corpus=PATH, or "
                 'retriever={"kind": "http", "url": ...}, or mode="parametric" (closed book)'
@@ -132,7 +131,7 @@ class SearchQAEnv(TextEnv):
 
     def vocabulary(self) -> tuple[str, ...]:
         """Every token that observations and actions are made of (data="tiny" only)."""
-        return (*tiny.vocabulary(), *TINY_WORDS)
+        return tuple(dict.fromkeys((*tiny.vocabulary(), *TINY_WORDS)))
 
     # An episode ---------------------------------------------------------------------------------------------------
 
@@ -143,18 +142,17 @@ class SearchQAEnv(TextEnv):
     def _set(self, task: Task, state: State) -> None:
         self._item: Item = task.data
         self._state = state
-        self._judge()
+        self._gold_seen = False
+        self._judge(state.shown)
 
-    def _judge(self) -> None:
-        """Work out what the state is worth; called when it has changed."""
+    def _judge(self, shown: Sequence[Passage] = ()) -> None:
+        """Work out what the state is worth; called when it has changed, with the passages that were shown since."""
         state, rules = self._state, self.rules
         self._phase = state.phase
         answer = compat_answer(state, rules.passages, rules.max_chars) if rules.compat else state.answer
         self._matches = matches(self._item, answer)
-        shown = state.shown
-        self._gold_seen = gold_seen(self._item, shown)
-        seen = sorted(passage.id for passage in shown)
-        key = canonical([self._item.question, state.phase, seen, state.answer])
+        self._gold_seen = self._gold_seen or gold_seen(self._item, shown)
+        key = canonical([self._item.question, state.phase, sorted(state.seen), state.answer])
         self._key = hashlib.blake2b(key.encode(), digest_size=12).hexdigest()
 
     def play(self, call: Call) -> Outcome:
@@ -179,16 +177,16 @@ class SearchQAEnv(TextEnv):
         if limit and len(query) > limit:
             return self.reject(f"A query has at most {limit} characters; this had {len(query)}.")
         if not self.rules.last_search and self._turn + 1 >= self.max_turns:
-            self._state.events.append(Search(query, (), False))
+            self._state.add(Search(query, (), False))
             self._judge()
             told = "" if self.rules.wording == "search-r1" else "The search was not run: no action is left to answer."
             return Outcome(told, self._paid(), kind="explore", error_type="no_turn_left")
-        before = {passage.id for passage in self._state.shown}
         passages = self._find(query)
-        self._state.events.append(Search(query, passages))
-        self._judge()
-        fresh = any(passage.id not in before for passage in passages)
-        return Outcome(text.show(passages, self.rules.passages, self.rules.max_chars), {}, fresh, kind="explore")
+        before = len(self._state.seen)
+        self._state.add(Search(query, passages))
+        self._judge(passages)
+        shown = text.show(passages, self.rules.passages, self.rules.max_chars)
+        return Outcome(shown, self._paid(), len(self._state.seen) > before, kind="explore")
 
     def _find(self, query: str) -> tuple[Passage, ...]:
         """What a search shows: the same for the same query, whenever it is asked in an episode."""
@@ -203,7 +201,7 @@ class SearchQAEnv(TextEnv):
 
     def reject(self, reason: str) -> Outcome:
         if self.rules.compat:
-            self._state.events.append(None)
+            self._state.add(None)
             self._judge()
         told = text.invalid_text(reason, self.rules.wording)
         return Outcome(told, self._paid(), valid=False, error_type="invalid_action")
@@ -227,11 +225,9 @@ class SearchQAEnv(TextEnv):
             return {"question": self._item.question, "options": list(self._item.options)}
         if self._last.kind != "explore" or self._last.error_type:
             return {}
-        return {
-            "passages": [
-                {"title": text.title(one), "text": text.body(one)} for one in self._state.searches[-1].passages
-            ]
-        }
+        found = [one for search in self._state.searches[-1:] for one in search.passages]
+        shown = text.fitted(found, self.rules.max_chars)
+        return {"passages": [{"title": text.title(one), "text": text.body(one)} for one in shown]}
 
     def more_info(self) -> dict[str, Any]:
         state, support = self._state, self._item.support
@@ -258,11 +254,14 @@ class SearchQAEnv(TextEnv):
         """A menu made of the visible text: free text cannot be listed."""
         if self._status not in ("playing", "ended"):
             return []
-        return tiny_menu(self._item, self._state) if self.rules.data == "tiny" else menu(self._item, self._state)
+        if self.rules.data == "tiny":
+            return tiny_menu(self._item, self._state)
+        return menu(self._item, self._state, self.rules.query_limit)
 
     def expert_action(self) -> str:
-        left = self.max_turns - self._turn - (not self.rules.last_search)
-        return expert.next_action(self._item, self._state, self._find, self._contents, left)
+        left = self.max_turns - self._turn - 1  # one to answer with
+        limit = self.rules.query_limit
+        return expert.next_action(self._item, self._state, self._find, self._contents, left=left, limit=limit)
 
     def gold(self) -> str:
         return self._item.golds[0]
@@ -273,13 +272,13 @@ class SearchQAEnv(TextEnv):
         return saved.save(self._state)
 
     def load(self, task: Task, state: Mapping[str, Any]) -> None:
-        phases = (_FIRST_PHASE[self.rules.mode], *(("search", "answer") if self.rules.mode == "decide" else ()))
-        self._set(task, saved.load(state, phases, self._known))
+        decisions = {"decide": "", "search": "no", "answer": "yes"}
+        phases = decisions if self.rules.mode == "decide" else {_FIRST_PHASE[self.rules.mode]: ""}
+        self._set(task, saved.load(state, phases, self.rules.topk, self._known))
 
     def _known(self, passage: Passage) -> bool:
         """Whether a passage of a snapshot can be one of this environment's; of a remote index nobody can tell."""
-        corpus = self.source.corpus
-        return corpus is None or self._contents(passage.id) == passage.contents
+        return self._index.corpus is None or self._contents(passage.id) == passage.contents
 
     def _contents(self, passage_id: str) -> str:
         """The passage with this id; empty where it is not here."""

@@ -1,8 +1,9 @@
 """The expert: searches for what supports the answer, passage by passage, then answers.
 
 It knows the supporting passages and the accepted answers, but says an answer only when the passages that support it
-were shown (where the data name none: when an accepted answer stands in a shown passage). So its score is the ceiling
-that the retriever and the limits set, not 1 by definition.
+were shown. Where the data name none, an accepted answer must stand in a shown passage, but for letters, yes, no and
+maybe, which it says at once. So where support is named, its score is the ceiling that the retriever and the limits set,
+not 1 by definition.
 """
 
 from __future__ import annotations
@@ -20,37 +21,37 @@ UNKNOWN = "unanswerable"
 _YES_NO = {"yes", "no", "maybe"}
 
 
-def next_action(item: Item, state: State, find: Find, lookup: Callable[[str], str], left: int) -> str:
+def next_action(item: Item, state: State, find: Find, lookup: Callable[[str], str], *, left: int, limit: int) -> str:
     """The native action. `find` is a search without effect, `lookup` gives the contents of a passage; `left` counts
-    the searches that may still run."""
+    the searches after which an answer is still possible, and `limit` the characters of a query (0: no limit)."""
     if state.phase == "decide":
         return "decide[no]"
     if state.phase == "answer":
         return f"answer[{item.golds[0]}]"
-    query = _query(item, state, find, lookup) if left else ""
+    query = _query(item, state, find, lookup, limit or None) if left else ""
     return f"search[{query}]" if query else f"answer[{_answer(item, state)}]"
 
 
-def _query(item: Item, state: State, find: Find, lookup: Callable[[str], str]) -> str:
+def _query(item: Item, state: State, find: Find, lookup: Callable[[str], str], limit: int | None) -> str:
     """The next search: one that shows a supporting passage that was not shown yet; empty where none does."""
-    asked = {search.query for search in state.searches}
     if not item.support:
-        return item.question if item.question not in asked and _answer(item, state) == UNKNOWN else ""
-    seen = {passage.id for passage in state.shown}
+        query = item.question[:limit].strip()
+        return query if query not in state.asked and _answer(item, state) == UNKNOWN else ""
     for passage_id in item.support:
-        if passage_id in seen:
+        if passage_id in state.seen:
             continue
-        for query in _candidates(item, Passage(passage_id, lookup(passage_id))):
-            if query not in asked and any(found.id == passage_id for found in find(query)):
+        for query in _candidates(item, Passage(passage_id, lookup(passage_id)), limit):
+            if query not in state.asked and any(found.id == passage_id for found in find(query)):
                 return query
     return ""
 
 
-def _candidates(item: Item, passage: Passage) -> list[str]:
-    """Queries for a passage, from what a person would try first to what finds it if anything does."""
+def _candidates(item: Item, passage: Passage, limit: int | None) -> list[str]:
+    """Queries for a passage as they are sent, from what a person would try first to what finds it if anything does."""
     name = title(passage)
     words = body(passage).split()
-    return [name, f"{name} {item.question}", *(f"{name} {' '.join(words[:n])}" for n in (4, 8, 20, 60))]
+    queries = [name, f"{name} {item.question}", *(f"{name} {' '.join(words[:n])}" for n in (4, 8, 20, 60))]
+    return list(dict.fromkeys(sent for query in queries if (sent := query.strip()[:limit].strip())))
 
 
 def _answer(item: Item, state: State) -> str:

@@ -11,18 +11,21 @@ from agentenvs.envs.search_qa.world import tiny
 
 _TITLES = 7  # the latest ones shown; with question, yes, no and "unanswerable" that makes 18 choices
 _NAMES = 4
+_DECISIONS = ("decide[yes]", "decide[no]")
 _FIXED = ("yes", "no", "unanswerable")
 #: What `tiny` needs beside the words of its data.
 TINY_WORDS = ("search[", "answer[", "]", "of", "nothing", "\n")
 
 
-def menu(item: Item, state: State) -> list[str]:
-    """For the phase: decisions, or searches for the question and for titles shown, and answers (options, titles)."""
+def menu(item: Item, state: State, limit: int) -> list[str]:
+    """For the phase: decisions, or searches for the question and for titles shown, and answers (options, titles).
+    Queries are cut to `limit` characters (0: no limit)."""
     if state.phase == "decide":
-        return ["decide[yes]", "decide[no]"]
-    titles = [title(passage) for passage in state.shown][-_TITLES:]
+        return list(_DECISIONS)
+    titles = [title(passage) for passage in state.shown[-_TITLES:]]
     answers = LETTERS[: len(item.options)] or (*_FIXED, *titles)
-    searches = [item.question, *titles] if state.phase == "search" else []
+    asked = [item.question, *titles] if state.phase == "search" else []
+    searches = [query for one in asked if (query := one[: limit or None].strip())]
     return [
         *(f"search[{one}]" for one in dict.fromkeys(searches)),
         *(f"answer[{one}]" for one in dict.fromkeys(answers)),
@@ -30,7 +33,9 @@ def menu(item: Item, state: State) -> list[str]:
 
 
 def tiny_menu(item: Item, state: State) -> list[str]:
-    """Searches for each relation in the question of each name seen, and those names as answers."""
+    """Decisions, or searches for each relation in the question of each name seen, and those names as answers."""
+    if state.phase == "decide":
+        return list(_DECISIONS)
     relations = [word for word in item.question.split() if word in tiny.RELATIONS]
     texts = [item.question, *(body(passage) for passage in state.shown)]
     names = _last_names(texts)

@@ -114,7 +114,7 @@ class Official:
     digests: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Reading:
     """What the files of a source hold: (split that the row names or "", key, item) in their order, and the report."""
 
@@ -143,7 +143,7 @@ def load(name: str, data_dir: str | None = None) -> Official:
         if splits[part] in ("", "test") and reading.items:
             _check_count(name, reading)
     corpus = root / name / "corpus.jsonl"
-    parts = [(splits[part], reading) for part, reading in readings.items()]
+    parts = tuple((splits[part], reading) for part, reading in readings.items())
     return _joined(name, parts, corpus if corpus.is_file() else None)
 
 
@@ -151,7 +151,7 @@ def read_questions(path: str | Path) -> Official:
     """The questions of any file in FlashRAG's form, or with the additions that `records.py` lists; rows that name no
     split are test. Raises `DataError`."""
     path = Path(path).expanduser()
-    return _joined("file", [("", _read(flashrag, (path,)))], None)
+    return _joined("file", (("", _read(flashrag, (path,))),), None)
 
 
 def self_check(items: Keyed) -> tuple[str, ...]:
@@ -199,7 +199,8 @@ def _check_count(name: str, reading: _Reading) -> None:
         raise DataError(file, "", expected=f"the {count} questions of {name}", found=f"{reading.read}", fix=fix)
 
 
-def _joined(name: str, parts: Sequence[tuple[str, _Reading]], corpus: Path | None) -> Official:
+@lru_cache(maxsize=64)
+def _joined(name: str, parts: tuple[tuple[str, _Reading], ...], corpus: Path | None) -> Official:
     """The readings by split; "" leaves the split to the rows."""
     items: dict[str, list[tuple[str, Item]]] = {"train": [], "validation": [], "test": []}
     report, digests = {}, {}

@@ -10,16 +10,18 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from agentenvs.core.errors import ConfigError, quote, unknown
+from agentenvs.core.info import canonical
 from agentenvs.core.snapshot import finite, natural
 from agentenvs.envs.search_qa.reward import MATCHERS
 from agentenvs.envs.search_qa.text import PASSAGES
+from agentenvs.retrieval import settle_spec
 
 MODES = ("search", "parametric", "decide")
 WORDINGS = ("plain", "search-r1", "tiny")
-_HERMES = ({"name": "TextActions", "kwargs": {"codec": "hermes", "max_calls": 1}},)
+_HERMES = ({"name": "TextActions", "kwargs": {"codec": "hermes", "max_calls": 1, "unreadable": "count"}},)
 
 
-def _tags(unreadable: str = "hold", **codec: Any) -> tuple[dict[str, Any], ...]:
+def _tags(unreadable: str = "count", **codec: Any) -> tuple[dict[str, Any], ...]:
     """Actions between tags."""
     return ({"name": "TextActions", "kwargs": {"codec": {"name": "xml", **codec}, "unreadable": unreadable}},)
 
@@ -117,7 +119,9 @@ def rules_of(name: str, changes: Mapping[str, Any]) -> tuple[str, Preset]:
         raise unknown("preset", name, PRESETS)
     changes = dict(changes)
     if "difficulty" in changes:
-        changes.setdefault("hops", changes.pop("difficulty"))
+        if "hops" in changes:
+            raise ConfigError("difficulty is another word for hops; give one of them")
+        changes["hops"] = changes.pop("difficulty")
     for rule in changes:
         if rule not in (*CHANGEABLE, "max_turns"):
             raise unknown("SearchQA option", rule, (*CHANGEABLE, *_OTHERS))
@@ -137,6 +141,10 @@ def _check(rules: Preset) -> None:
     for name in ("metric", "reward"):
         if not isinstance(getattr(rules, name), str) or getattr(rules, name) not in (*MATCHERS, "choice"):
             raise unknown(name, getattr(rules, name), (*MATCHERS, "choice"))
+    if (rules.metric == "choice") != (rules.reward == "choice"):
+        got = f"metric={rules.metric!r} and reward={rules.reward!r}"
+        raise ConfigError(f'expected "choice" for both metric and reward (questions with options) or none, got {got}')
+    _check_retriever(rules.retriever)
     if not natural(rules.topk) or not 1 <= rules.topk <= 100:
         raise ConfigError(f"topk: expected a whole number from 1 to 100, got {quote(rules.topk)}")
     if not finite(rules.noise) or not 0 <= rules.noise <= 1:
@@ -153,6 +161,15 @@ def _check(rules: Preset) -> None:
     for name in ("last_search", "compat"):
         if not isinstance(getattr(rules, name), bool):
             raise ConfigError(f"{name}: expected true or false, got {quote(getattr(rules, name))}")
+
+
+def _check_retriever(retriever: Any) -> None:
+    """Refuse what `open_index` would, also where nothing is searched, and live objects: settings are JSON."""
+    try:
+        canonical(settle_spec(retriever))
+    except TypeError:
+        way_out = 'name an encoder as "py:module:factory"'
+        raise ConfigError(f"retriever: expected JSON values, got {quote(retriever)}; {way_out}") from None
 
 
 _HOW = {

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from agentenvs.core.snapshot import check_state
-from agentenvs.envs.search_qa.engine import PHASES, Search, State
+from agentenvs.envs.search_qa.engine import Search, State
 from agentenvs.retrieval.corpus import Passage
 
 
@@ -20,15 +20,20 @@ def save(state: State) -> dict[str, Any]:
     return {"phase": state.phase, "decision": state.decision, "events": events, **answer}
 
 
-def load(data: Mapping[str, Any], phases: tuple[str, ...], known: Callable[[Passage], bool]) -> State:
-    """The state that `save` gave; `known` tells whether a passage is one of the corpus. Raises `SnapshotError`."""
+def load(data: Mapping[str, Any], phases: Mapping[str, str], topk: int, known: Callable[[Passage], bool]) -> State:
+    """The state that `save` gave. `phases` are the possible ones with the decision that leads to each, `topk` is how
+    many passages a search can show, `known` tells whether a passage is one of the corpus. Raises `SnapshotError`."""
     check_state(
         {"answer": "", **data} if isinstance(data, Mapping) else data,
         {
-            "phase": lambda value: value in PHASES and value in phases,
-            "decision": lambda value: value in ("", "yes", "no"),
+            "phase": lambda value: isinstance(value, str) and value in phases,
+            "decision": lambda value: value == phases.get(data["phase"]),
             "answer": lambda value: isinstance(value, str),
-            "events": lambda value: isinstance(value, list) and all(_is_event(event, known) for event in value),
+            "events": lambda value: (
+                isinstance(value, list)
+                and (data["phase"] == "search" or not any(value))
+                and all(_is_event(event, topk, known) for event in value)
+            ),
         },
     )
     events = [
@@ -38,7 +43,7 @@ def load(data: Mapping[str, Any], phases: tuple[str, ...], known: Callable[[Pass
     return State(data["phase"], data["decision"], events, data.get("answer"))
 
 
-def _is_event(event: Any, known: Callable[[Passage], bool]) -> bool:
+def _is_event(event: Any, topk: int, known: Callable[[Passage], bool]) -> bool:
     if event == {}:
         return True
     return (
@@ -47,6 +52,7 @@ def _is_event(event: Any, known: Callable[[Passage], bool]) -> bool:
         and isinstance(event["query"], str)
         and isinstance(event["ran"], bool)
         and isinstance(event["passages"], list)
+        and len(event["passages"]) <= (topk if event["ran"] else 0)
         and all(
             isinstance(row, list)
             and len(row) == 2

@@ -51,11 +51,24 @@ DECIDED = {"yes": "Answer now, from what you know.", "no": "Search, then answer.
 
 
 def show(passages: Sequence[Passage], style: str, limit: int) -> str:
-    """The passages in a style, cut to `limit` characters (0: no limit)."""
+    """The passages in a style. Cut after `limit` characters (0: no limit), and then ` ...` follows."""
     if not passages:
         return _skyrl(()) if style == "skyrl" else "nothing" if style == "bare" else NOTHING
-    text = PASSAGES[style](passages)
-    return text if not limit or len(text) <= limit else text[:limit].rstrip() + " ..."
+    return PASSAGES[style](fitted(passages, limit))
+
+
+def fitted(passages: Sequence[Passage], limit: int) -> list[Passage]:
+    """The passages as far as `limit` characters of them go (0: no limit); the last one may be cut, which shows."""
+    kept, left = [], limit
+    for passage in passages:
+        if not limit or len(passage.contents) <= left:
+            kept.append(passage)
+            left -= len(passage.contents)
+            continue
+        if left > 0:
+            kept.append(passage._replace(contents=f"{passage.contents[:left].rstrip()} ..."))
+        break
+    return kept
 
 
 def question_text(item: Item, wording: str) -> str:

@@ -303,3 +303,31 @@ def test_a_run_with_the_retriever_down_has_void_episodes_and_no_score(files):
     jobs = list(make_jobs(ID, ["search_qa/test/file.q0"], kwargs=kwargs))
     [made] = agentenvs.collect(None, lambda observation, info: "search[Orn]", jobs)
     assert (made.end_reason, made.score) == ("void", 0.0)
+
+
+def test_task_ids_say_nothing_of_the_question():
+    words = {"unanswerable", "bridge", "single", "comparison", "temporal", "yesno", "fact1", "hop"}
+    for data in ("world", "mixed", "facts", "tiny"):
+        source = gym.make(ID, data=data).get_wrapper_attr("source")
+        ids = [task for split in source.splits for task in source.ids(split)]
+        assert len(set(ids)) == len(ids)
+        assert not any(word in task for task in ids for word in words)
+        assert {len(task.rsplit(".", 1)[1]) for task in ids} == {10}
+
+
+def test_a_held_reply_uses_up_the_search_of_the_last_turn(files):
+    env = make(files, stack=True, preset="skyrl", max_turns=3)
+    for reply, searches in (("hm", 0), ("<search>Orn</search>", 1), ("<search>Tolle</search>", 1)):
+        *_, info = env.step(reply)
+        assert info["searches"] == searches
+    assert info["end_reason"] == "turn_limit"
+
+
+def test_the_passages_are_cut_as_the_text_is(files):
+    env = make(files, max_chars=130, passages="skyrl")
+    observation, *_, info = env.step("search[lighthouse Mersk windmills]")
+    shown = info["observed"]["passages"]
+    assert len(shown) == 2
+    assert shown[-1]["text"].endswith(" ...")
+    assert json.loads(observation)["result"].count("Doc ") == 2
+    assert shown[-1]["text"] in json.loads(observation)["result"]

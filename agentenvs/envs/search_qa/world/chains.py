@@ -13,12 +13,17 @@ from agentenvs.envs.search_qa.world.table import Entity, Table, Value
 
 
 class Step(NamedTuple):
-    """From an entity to the one value of a relation, or back to its one subject; stated in the passage of `support`."""
+    """From an entity to the one value of a relation, or back to its one subject; `told` by the passage of `support`."""
 
     relation: Relation
     back: bool
     support: Entity
     target: Value
+
+    @property
+    def told(self) -> bool:
+        """Whether a passage states the fact."""
+        return self.relation.name not in self.support.untold
 
     @property
     def nouns(self) -> Sequence[str]:
@@ -32,18 +37,21 @@ class Step(NamedTuple):
 
 
 def steps_from(table: Table, entity: Entity) -> list[Step]:
-    """Every step that has exactly one end."""
+    """Every step that has exactly one end, told or not."""
     onwards = [Step(RELATIONS[entity.kind, name], False, entity, value) for name, value in entity.facts.items()]
     back = [
         Step(RELATIONS[key], True, subjects[0], subjects[0])
-        for key, subjects in table.told_of(entity).items()
+        for key, subjects in table.subjects(entity).items()
         if len(subjects) == 1 and RELATIONS[key].back_ask
     ]
     return onwards + back
 
 
 def walk(table: Table, stream: Stream, start: Entity, hops: int) -> list[Step]:
-    """A random chain that meets no entity and needs no passage twice; shorter than `hops` where it gets stuck."""
+    """A random chain that meets no entity and needs no passage twice; shorter than `hops` where it gets stuck.
+
+    All but its last step are told; that one is told or not, as it comes.
+    """
     chain: list[Step] = []
     here, met, used = start, {start.number}, set[int]()
     while len(chain) < hops:
@@ -52,7 +60,7 @@ def walk(table: Table, stream: Stream, start: Entity, hops: int) -> list[Step]:
             step
             for step in steps_from(table, here)
             if step.support.number not in used
-            and (last or step.nouns)
+            and (last or (step.told and step.nouns))
             and not (isinstance(step.target, Entity) and step.target.number in met)
         ]
         if not ways:
@@ -81,18 +89,23 @@ def sign_of(start: Entity, chain: Sequence[Step]) -> tuple[object, ...]:
 
 
 def ask_chain(book: Book, stream: Stream, hops: int) -> Draft | None:
-    """A question of so many hops, or None.
+    """A question of so many hops from anywhere, or None."""
+    return draw_chain(book, stream, stream.choice(book.table.entities), hops, told=True)
 
-    Nothing between start and answer is named, and only the last passage holds the answer.
+
+def draw_chain(book: Book, stream: Stream, start: Entity, hops: int, *, told: bool) -> Draft | None:
+    """A question of so many hops whose last fact is told or is not, or None where the draw gives none.
+
+    Nothing between start and answer is named, and no passage holds the answer but the last one, if it is told.
     """
-    start = stream.choice(book.table.entities)
     chain = walk(book.table, stream, start, hops)
-    if len(chain) < hops:
+    if len(chain) < hops or chain[-1].told != told:
         return None
     phrase = described(start, chain[:-1], stream)
     question, golds = stream.choice(chain[-1].asks).format(x=phrase), golds_of(chain[-1].relation, chain[-1].target)
     hidden = [name for step in chain[:-1] if isinstance(step.target, Entity) for name in names_of(step.target)]
-    early = [step.support for step in chain[:-1]]
-    if stands([*hidden, *golds], plain(question)) or any(book.holds(passage, golds) for passage in early):
+    support = tuple(step.support for step in chain)
+    silent = support[:-1] if told else support
+    if stands([*hidden, *golds], plain(question)) or any(book.holds(passage, golds) for passage in silent):
         return None
-    return Draft(question, golds, (*early, chain[-1].support), sign_of(start, chain))
+    return Draft(question, golds, support, sign_of(start, chain))

@@ -28,7 +28,6 @@ class Book:
     def __init__(self, table: Table, passages: Iterable[Passage]) -> None:
         self.table = table
         self._texts = [plain(contents) for _, contents in passages]
-        self._words = {word for text in self._texts for word in text.split()}
         self._titles = {plain(entity.title) for entity in table.entities}
 
     def holds(self, entity: Entity, golds: Iterable[str]) -> bool:
@@ -38,10 +37,6 @@ class Book:
     def is_title(self, name: str) -> bool:
         """Whether a passage has the title."""
         return plain(name) in self._titles
-
-    def is_word(self, word: str) -> bool:
-        """Whether any passage has the word."""
-        return word.lower() in self._words
 
 
 def plain(text: str) -> str:

@@ -12,7 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 from agentenvs.core.rng import Stream
-from agentenvs.envs.search_qa.world.question import Passage, Question, check_split, passage
+from agentenvs.envs.search_qa.world.question import Passage, Question, capital, check_split, passage
 
 _TURNS = {"train": (0,), "validation": (1,), "test": (2, 3)}
 
@@ -182,7 +182,7 @@ _GROUPS = (
     ),
     _Group(
         "{0} (music)",
-        "{0} was composed by {1}.",
+        "The composer of {0} is {1}.",
         "Who composed {0}?",
         """The Magic Flute | Wolfgang Amadeus Mozart; Mozart | Papageno catches birds in this opera.
         The Four Seasons | Antonio Vivaldi; Vivaldi | These are concertos for the violin.
@@ -275,7 +275,7 @@ def _grouped() -> Iterator[_Fact]:
         for subject, answers, more in map(_cells, group.rows.splitlines()):
             golds = _golds(answers)
             title, text, question = (part.format(subject, golds[0]) for part in group[:3])
-            yield _Fact(_capital(title), f"{_capital(text)} {more}", question, golds)
+            yield _Fact(capital(title), f"{capital(text)} {more}", question, golds)
 
 
 def _cells(row: str) -> list[str]:
@@ -284,7 +284,3 @@ def _cells(row: str) -> list[str]:
 
 def _golds(cell: str) -> tuple[str, ...]:
     return tuple(gold.strip() for gold in cell.split(";"))
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from agentenvs.core.rng import Stream
 from agentenvs.envs.search_qa.world.chains import ask_chain
 from agentenvs.envs.search_qa.world.draft import Book, Draft
-from agentenvs.envs.search_qa.world.names import Names
 from agentenvs.envs.search_qa.world.nothing import ask_unknown, ask_untold
 from agentenvs.envs.search_qa.world.pairs import ask_comparison, ask_yes_no
 from agentenvs.envs.search_qa.world.question import Question
@@ -35,8 +34,7 @@ _PASSAGES_PER_BLOCK = {"test": 80, "validation": 160, "train": 20}
 def ask(book: Book, seed: int, size: int) -> dict[str, tuple[Question, ...]]:
     """The questions by split. No two questions, of whatever splits, ask the same, or in the same words."""
     stream = Stream("search_qa", "world", seed, size, "questions")
-    names = Names(Stream("search_qa", "world", seed, size, "unknown"))
-    makers = _makers(book, stream, names)
+    makers = _makers(book, stream)
     numbers: Counter[str] = Counter()
     asked: set[object] = set()
     splits = {}
@@ -54,7 +52,7 @@ def ask(book: Book, seed: int, size: int) -> dict[str, tuple[Question, ...]]:
     return splits
 
 
-def _makers(book: Book, stream: Stream, names: Names) -> dict[tuple[str, int], Callable[[], Draft | None]]:
+def _makers(book: Book, stream: Stream) -> dict[tuple[str, int], Callable[[], Draft | None]]:
     """What drafts a question of each form; a draft that fails its checks is None."""
     return {
         ("single", 1): lambda: ask_chain(book, stream, 1),
@@ -65,9 +63,7 @@ def _makers(book: Book, stream: Stream, names: Names) -> dict[tuple[str, int], C
         ("temporal", 1): lambda: ask_office(book, stream),
         ("temporal", 2): lambda: stream.choice((ask_office_when, ask_span))(book, stream),
         ("yesno", 2): lambda: ask_yes_no(book, stream),
-        ("unanswerable", 1): lambda: (
-            ask_untold(book, stream, 1) if stream.below(5) < 3 else ask_unknown(book, stream, names)
-        ),
+        ("unanswerable", 1): lambda: ask_untold(book, stream, 1) if stream.below(5) < 3 else ask_unknown(book, stream),
         ("unanswerable", 2): lambda: ask_untold(book, stream, 2),
     }
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from agentenvs.core.rng import Stream
-from agentenvs.envs.search_qa.world.question import words
+from agentenvs.envs.search_qa.world.question import article, capital, words
 
 
 class Culture(NamedTuple):
@@ -112,7 +112,7 @@ _NOUNS = words(
 _WORKS = (
     "The {a} {n} of {m}",
     "The {a} {n} and the {m}",
-    "A {n} for the {a} {m}",
+    "{A_n} for the {a} {m}",
     "{a} {n}, {b} {m}",
     "The {n} in the {a} {m}",
     "{a} {n} without {m}",
@@ -145,7 +145,9 @@ class Names:
     def _fresh(self, forms: Sequence[str]) -> str:
         pick = self._stream.choice
         while True:
-            title = pick(forms).format(a=pick(_ADJECTIVES), b=pick(_ADJECTIVES), n=pick(_NOUNS), m=pick(_NOUNS))
+            noun = pick(_NOUNS)
+            fill = {"a": pick(_ADJECTIVES), "b": pick(_ADJECTIVES), "n": noun, "m": pick(_NOUNS)}
+            title = pick(forms).format(**fill, A_n=capital(article(noun)))
             if title.lower() not in self._given and len(set(title.split())) == len(title.split()):
                 self._given.add(title.lower())
                 return title

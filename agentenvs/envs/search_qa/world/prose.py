@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentenvs.core.rng import Stream
-from agentenvs.envs.search_qa.world.question import Passage, passage
+from agentenvs.envs.search_qa.world.question import Passage, article, capital, passage
 from agentenvs.envs.search_qa.world.relation import Relation
 from agentenvs.envs.search_qa.world.schema import OFFICES, RELATIONS
 from agentenvs.envs.search_qa.world.table import Entity, Term, Value
@@ -19,11 +19,6 @@ _FIRST = {
     "town": ("{name} is a town.", "{name} is a market town.", "The town of {name} is older than it looks."),
     "river": ("{The} is a river with few bends.", "{The} is a river that freezes in hard winters."),
     "mountain": ("{name} is a mountain.", "{name} is a peak that can be seen from far away."),
-    "person": (
-        "{name} ({born} to {died}) was {a_occupation}.",
-        "{name}, born in {born}, was {a_occupation} and died in {died}.",
-        "{name} was {a_occupation} who lived from {born} to {died}.",
-    ),
     "school": ("{The} is a school.", "{The} is a school of good repute."),
     "company": ("{name} is a company.", "{name} is a family company."),
     "museum": ("{The} is a museum.", "{The} is a museum with a varied collection."),
@@ -36,6 +31,18 @@ _FIRST = {
     "mineral": ("{name} is a mineral.", "{name} is a rare mineral."),
     "flower": ("The {name} is a flower.", "The {name} is a wild flower."),
 }
+#: Of people it depends on which of the years of birth and death are told.
+_LIVED = {
+    (True, True): (
+        "{name} ({born} to {died}) was {who}.",
+        "{name}, born in {born}, was {who} and died in {died}.",
+        "{name} was {who} who lived from {born} to {died}.",
+    ),
+    (True, False): ("{name}, born in {born}, was {who}.", "{name} was {who} who was born in {born}."),
+    (False, True): ("{name}, who died in {died}, was {who}.", "{name} was {who} and died in {died}."),
+    (False, False): ("{name} was {who}.", "{name} was {who} of times past."),
+}
+_SOMEBODY = "somebody of note"
 _VAGUE = {
     "person": (
         "Few letters of {name} survive.",
@@ -60,10 +67,10 @@ _PLACES = {"region", "town", "river", "mountain"}
 
 
 def write(entity: Entity, stream: Stream) -> Passage:
-    """The passage of an entity. It states every fact of the entity once, and no other fact."""
+    """The passage of an entity. It states every fact of the entity that is told once, and no other fact."""
     sentences = [
         _sentence(entity, RELATIONS[entity.kind, relation], value, stream)
-        for relation, value in entity.facts.items()
+        for relation, value in entity.told.items()
         if RELATIONS[entity.kind, relation].told
     ]
     if entity.terms:
@@ -85,27 +92,17 @@ def shown(relation: Relation, value: Value) -> str:
 
 
 def _first(entity: Entity, stream: Stream) -> str:
-    facts = entity.facts
-    return stream.choice(_FIRST[entity.kind]).format(
-        name=entity.title,
-        The=_capital(entity.mention),
-        born=facts.get("born"),
-        died=facts.get("died"),
-        a_occupation=_article(str(facts.get("occupation"))),
-    )
+    if entity.kind != "person":
+        return stream.choice(_FIRST[entity.kind]).format(name=entity.title, The=capital(entity.mention))
+    told = entity.told
+    who = article(str(told["occupation"])) if "occupation" in told else _SOMEBODY
+    forms = _LIVED["born" in told, "died" in told]
+    return stream.choice(forms).format(name=entity.title, who=who, **told)
 
 
 def _sentence(entity: Entity, relation: Relation, value: Value, stream: Stream) -> str:
     told = shown(relation, value)
-    return _capital(stream.choice(relation.told).format(o=told, a_o=_article(told), **_PRONOUNS[entity.pronoun]))
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
-
-
-def _article(noun: str) -> str:
-    return f"an {noun}" if noun[0] in "aeio" else f"a {noun}"
+    return capital(stream.choice(relation.told).format(o=told, a_o=article(told), **_PRONOUNS[entity.pronoun]))
 
 
 def _heads(office: str, terms: list[Term], stream: Stream) -> str:

@@ -48,6 +48,16 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
+def article(noun: str) -> str:
+    """The noun behind "a" or "an". No word of ours with a silent h needs it, and of those in u only unicorn."""
+    return f"an {noun}" if noun[0].lower() in "aeio" else f"a {noun}"
+
+
+def capital(text: str) -> str:
+    """The text with its first letter in upper case."""
+    return text[0].upper() + text[1:]
+
+
 def spread(groups: Iterable[Sequence[T]]) -> tuple[T, ...]:
     """All members of the groups, each group in its order and evenly spaced, so that a prefix is a fair sample."""
     placed = [

@@ -16,7 +16,7 @@ class Relation(NamedTuple):
     - `back_ask`, `back_noun`: the same for the subject where the value is known.
     - `event`: the happening that a year dates, as a noun; `when`: as a clause after "when".
     - `less`, `more`: which of two has the lower, the higher value; `is_less`, `same`: yes-no questions on two.
-    - `units`: what may stand behind a number, the form used in `told` first; `optional`: not told of everybody.
+    - `units`: what may stand behind a number, the form used in `told` first.
     """
 
     kind: str
@@ -33,4 +33,3 @@ class Relation(NamedTuple):
     is_less: tuple[str, ...] = ()
     same: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
-    optional: bool = False

@@ -102,13 +102,11 @@ RELATIONS = (
         "instrument",
         told=("{He} played the {o}.", "In the evenings {he} liked to play the {o}."),
         ask=("Which musical instrument did {x} play?", "What instrument did {x} play?"),
-        optional=True,
     ),
     Relation(
         "person",
         "collection",
         told=("{He} left behind a collection of {o}.", "{He} collected {o}."),
         ask=("What did {x} collect?", "What kind of things did {x} collect?"),
-        optional=True,
     ),
 )

@@ -35,7 +35,6 @@ RELATIONS = (
         "emblem",
         told=("{His} flag shows {a_o}.", "One sees {a_o} on {his} flag."),
         ask=("What does the flag of {x} show?", "Which animal stands on the flag of {x}?"),
-        optional=True,
     ),
     Relation(
         "town",
@@ -85,9 +84,8 @@ RELATIONS = (
     Relation(
         "town",
         "craft",
-        told=("For centuries {o} has been {his} main trade.", "The people are known for their {o}."),
+        told=("{His} main trade has long been the making of {o}.", "The people are known for their {o}."),
         ask=("What is the main trade of {x}?", "What craft are the people of {x} known for?"),
-        optional=True,
     ),
     Relation(
         "town",
@@ -95,7 +93,6 @@ RELATIONS = (
         told=("One counts {o} there.", "Travellers cross the water on {o}."),
         ask=("How many bridges does {x} have?", "How many bridges are there in {x}?"),
         units=("bridges",),
-        optional=True,
     ),
     Relation(
         "river",
@@ -130,7 +127,6 @@ RELATIONS = (
         "fish",
         told=("Anglers come for {his} {o}.", "The most common fish in {his} waters is the {o}."),
         ask=("Which fish is most common in {x}?", "For which fish do anglers come to {x}?"),
-        optional=True,
     ),
     Relation(
         "mountain",
@@ -175,6 +171,5 @@ RELATIONS = (
         "rock",
         told=("{He} consists of {o}.", "{His} rock is {o}."),
         ask=("What kind of rock does {x} consist of?", "Of which rock is {x} made?"),
-        optional=True,
     ),
 )

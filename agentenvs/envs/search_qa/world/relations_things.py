@@ -93,13 +93,12 @@ def _found(kind: str) -> tuple[Relation, ...]:
             "colour",
             told=("{His} colour is {o}.", "{He} can be told by {his} {o} colour."),
             ask=("What colour is {x}?", "What is the colour of {x}?"),
-            optional=True,
         ),
     )
 
 
 def _count(kind: str, name: str, told: tuple[str, ...], ask: tuple[str, ...], *units: str) -> Relation:
-    return Relation(kind, name, told=told, ask=ask, units=units, optional=True)
+    return Relation(kind, name, told=told, ask=ask, units=units)
 
 
 ORGANISATIONS = (
@@ -141,7 +140,6 @@ ORGANISATIONS = (
         "emblem",
         told=("Over the gate stands {a_o}.", "The gate bears {a_o}, carved in stone."),
         ask=("Which animal stands over the gate of {x}?", "What is carved on the gate of {x}?"),
-        optional=True,
     ),
 )
 WORKS = (

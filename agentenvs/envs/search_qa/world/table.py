@@ -1,8 +1,8 @@
 """The table behind the world: entities, and what holds of them.
 
-An entity has at most one value for a relation, and a fact is stated in one place only: the passage of its subject. So a
-question that follows a relation forwards has one answer; one that follows it backwards (`Table.told_of`) has one if
-exactly one subject points there.
+An entity has at most one value for a relation, and a fact is stated in one place only, the passage of its subject, or,
+if it is untold, nowhere. So a question that follows a relation forwards has one answer at most; one that follows it
+backwards (`Table.subjects`) has one at most if exactly one subject points there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ class Entity:
 
     - `title`: of the passage, unique; `mention`: what running text calls it, which contains the title.
     - `aliases`: other names that belong to nobody else.
-    - `facts`: relation -> entity, number or word; `terms`: of those who headed it, one after another.
+    - `facts`: relation -> entity, number or word; `untold`: the relations among them that no passage states.
+    - `terms`: of those who headed it, one after another.
     - `culture`: index into `names.CULTURES`; `pronoun`: he, she or it.
     """
 
@@ -38,12 +39,18 @@ class Entity:
     pronoun: str = "it"
     aliases: tuple[str, ...] = ()
     facts: dict[str, Value] = field(default_factory=dict)
+    untold: set[str] = field(default_factory=set)
     terms: list[Term] = field(default_factory=list)
 
     @property
     def id(self) -> str:
         """The id of its passage."""
         return f"w{self.number}"
+
+    @property
+    def told(self) -> dict[str, Value]:
+        """The facts that its passage states."""
+        return {relation: value for relation, value in self.facts.items() if relation not in self.untold}
 
     def figure(self, relation: str) -> int:
         """The value of a relation to a year or another number."""
@@ -69,7 +76,7 @@ class Table:
         self._kinds: dict[str, list[Entity]] = {}
         self._having: dict[tuple[str, str], list[Entity]] = {}
         self._sharing: dict[tuple[str, str, Value], list[Entity]] = {}
-        self._told_of: dict[int, dict[tuple[str, str], list[Entity]]] = {}
+        self._subjects: dict[int, dict[tuple[str, str], list[Entity]]] = {}
 
     def add(self, kind: str, title: str, culture: int, mention: str = "", aliases: tuple[str, ...] = ()) -> Entity:
         """A new entity without facts."""
@@ -83,14 +90,15 @@ class Table:
         return self._kinds[kind]
 
     def close(self) -> None:
-        """Index the facts for the look-ups below; call it when all facts are in."""
+        """Index the facts for the look-ups below; call it when all facts are in, and marked if they are untold."""
         for subject in self.entities:
-            for relation, value in subject.facts.items():
+            for relation, value in subject.told.items():
                 self._having.setdefault((subject.kind, relation), []).append(subject)
-                sharing = self._sharing.setdefault((subject.kind, relation, value), [])
-                sharing.append(subject)
+                self._sharing.setdefault((subject.kind, relation, value), []).append(subject)
+            for relation, value in subject.facts.items():
                 if isinstance(value, Entity):
-                    self._told_of.setdefault(value.number, {})[subject.kind, relation] = sharing
+                    found = self._subjects.setdefault(value.number, {})
+                    found.setdefault((subject.kind, relation), []).append(subject)
 
     def having(self, kind: str, relation: str) -> Sequence[Entity]:
         """The entities of a kind of which the relation is told."""
@@ -100,6 +108,6 @@ class Table:
         """Those of them that have this value."""
         return self._sharing[kind, relation, value]
 
-    def told_of(self, entity: Entity) -> dict[tuple[str, str], list[Entity]]:
-        """(kind, relation) -> the subjects of that kind whose relation has this entity as its value."""
-        return self._told_of.get(entity.number, {})
+    def subjects(self, entity: Entity) -> dict[tuple[str, str], list[Entity]]:
+        """(kind, relation) -> the subjects of that kind whose relation, told or not, has this entity as its value."""
+        return self._subjects.get(entity.number, {})

@@ -80,9 +80,9 @@ def _term(book: Book, stream: Stream) -> tuple[Entity, int]:
 
 
 def _dated(book: Book, stream: Stream, relations: list[Relation]) -> tuple[Entity, Relation]:
-    """A random entity with a year."""
+    """A random entity whose year is told."""
     relation = stream.choice(relations)
-    return stream.choice(book.table.of(relation.kind)), relation
+    return stream.choice(book.table.having(relation.kind, relation.name)), relation
 
 
 def _checked(book: Book, draft: Draft) -> Draft | None:

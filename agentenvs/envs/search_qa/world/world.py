@@ -1,7 +1,7 @@
 """A fictional world from a seed: an encyclopaedia of passages, and questions whose answers are known.
 
 Nothing of it is stored; no model can have met it. The table (`table.py`) is filled by `places`, `people`,
-`organisations` and `works`, told by `prose.py`, and asked about by the makers that `mixture.py` lists.
+`organisations` and `works`, told by `prose.py` but for what `untold.py` picks, and asked about by the makers that `mixture.py` lists.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from agentenvs.envs.search_qa.world.places import make_heights, make_regions, ma
 from agentenvs.envs.search_qa.world.prose import write
 from agentenvs.envs.search_qa.world.question import Passage, Question, check_split
 from agentenvs.envs.search_qa.world.table import Table
+from agentenvs.envs.search_qa.world.untold import hide_facts
 from agentenvs.envs.search_qa.world.works import make_events, make_finds, make_works
 
 __all__ = ["SIZE", "Question", "World", "make_table", "make_world"]
@@ -85,5 +86,6 @@ def make_table(seed: int = 0, size: int = SIZE) -> Table:
     make_works(table, names, people, stream, counts)
     make_events(table, names, people, stream, counts)
     make_finds(table, names, people, stream, counts)
+    hide_facts(table, Stream("search_qa", "world", seed, size, "untold"))
     table.close()
     return table

@@ -32,7 +32,7 @@ class Reader:
         self.named = {entity.mention: entity for entity in table.entities}
         self.subjects: dict[tuple[str, str, Any], list[Entity]] = {}
         for entity in table.entities:
-            for name, value in entity.facts.items():
+            for name, value in entity.told.items():
                 self.subjects.setdefault((entity.kind, name, value), []).append(entity)
         self._asks = [*_templates("ask", False), *_templates("back_ask", True)]
         self._nouns = [*_templates("noun", False), *_templates("back_noun", True)]
@@ -89,8 +89,8 @@ class Reader:
         for value in inner.values:
             if back:
                 values += self.subjects.get((relation.kind, relation.name, value), [])
-            elif isinstance(value, Entity) and value.kind == relation.kind and relation.name in value.facts:
-                values.append(value.facts[relation.name])
+            elif isinstance(value, Entity) and value.kind == relation.kind and relation.name in value.told:
+                values.append(value.told[relation.name])
         if values:
             path = (*inner.path, (relation.kind, relation.name, back))
             yield Reading(inner.start, path, tuple(dict.fromkeys(values)))
@@ -103,7 +103,7 @@ class Reader:
         if question == f"{before}{inner}{after}":
             for a, b in _split(inner, joint):
                 pair = self.named.get(a), self.named.get(b)
-                if all(one and one.kind == relation.kind and relation.name in one.facts for one in pair):
+                if all(one and one.kind == relation.kind and relation.name in one.told for one in pair):
                     yield pair  # type: ignore[misc]
 
     def _office(self, question: str) -> Iterator[str]:
@@ -158,7 +158,7 @@ class Reader:
             inner = phrase[len(before) : len(phrase) - len(after)]
             if phrase == f"{before}{inner}{after}" and inner in self.named:
                 entity = self.named[inner]
-                if entity.kind == relation.kind:
+                if entity.kind == relation.kind and relation.name in entity.told:
                     yield entity.figure(relation.name)
 
 

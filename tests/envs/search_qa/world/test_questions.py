@@ -13,18 +13,14 @@ from agentenvs.envs.search_qa.scoring import holds
 from agentenvs.envs.search_qa.world.mixture import BLOCK, MIXTURE
 from agentenvs.envs.search_qa.world.question import Question
 from agentenvs.envs.search_qa.world.table import Entity
-from agentenvs.envs.search_qa.world.world import World, make_table, make_world
+from agentenvs.envs.search_qa.world.world import make_table, make_world
 from tests.envs.search_qa.world.reader import Reader, Reading
-
-
-@cache
-def world() -> World:
-    return make_world()
+from tests.envs.search_qa.world.shared import table, world
 
 
 @cache
 def reader() -> Reader:
-    return Reader(make_table())
+    return Reader(table())
 
 
 def asked(*kinds: str) -> list[Question]:
@@ -38,7 +34,7 @@ def texts() -> dict[str, str]:
 
 @cache
 def titles() -> dict[str, Entity]:
-    return {entity.id: entity for entity in make_table().entities}
+    return {entity.id: entity for entity in table().entities}
 
 
 def shown(value: object) -> str:

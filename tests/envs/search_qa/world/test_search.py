@@ -7,13 +7,8 @@ from functools import cache
 
 from agentenvs.envs.search_qa.world import facts
 from agentenvs.envs.search_qa.world.question import Question
-from agentenvs.envs.search_qa.world.world import World, make_world
 from tests.envs.search_qa.world.okapi import Okapi
-
-
-@cache
-def world() -> World:
-    return make_world()
+from tests.envs.search_qa.world.shared import world
 
 
 @cache
