@@ -21,6 +21,8 @@ class Greedy:
 
     def choose(self, turn: Turn) -> str:
         state = turn.info["observed"]  # what the observation says, so that nothing needs to be parsed
+        if "player" not in state:  # not Sokoban
+            return turn.menu[turn.seed % len(turn.menu)]
         row, col = divmod(state["player"], state["cols"])
         boxes = [divmod(box, state["cols"]) for box in state["boxes"] if box not in state["targets"]]
         if not boxes or turn.seed % 3 == 0:

@@ -194,7 +194,7 @@ def test_a_server_that_is_down_voids_the_episodes(tmp_path: Path) -> None:
     assert done.returncode == INFRASTRUCTURE, done.stderr
     assert "void" in done.stderr
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
-    assert [entry["n_void"] for entry in summary["entries"].values()] == [1, 1]
+    assert [entry["n_void"] for entry in summary["entries"].values()] == [1, 1, 1, 1]
 
 
 def test_playing_by_hand(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from agentenvs.evaluation.decisions import (
     searches,
 )
 from agentenvs.evaluation.runner import evaluate
+from agentenvs.evaluation.suite import Suite, load_suite
 from agentenvs.policies.base import Reply
 from agentenvs.rollout.job import Job
 from agentenvs.rollout.trajectory import Step, Trajectory, append
@@ -236,8 +237,10 @@ def test_folders_are_joined_by_task_and_told_by_entry(tmp_path: Path, capsys: py
 
 def test_folders_of_a_run_by_evaluate(tmp_path: Path) -> None:
     """In Sokoban nothing is searched: every decision is to answer, and right where a run of the expert has success."""
+    quick = load_suite("quick")
+    sokoban = Suite("sokoban", 1, "", tuple(quick.entry(name) for name in ("sokoban-tiny", "sokoban-ragen")))
     for policy in ("expert", "constant:wait"):
-        evaluate("quick", policy, tmp_path / policy[:6], episodes=4)
+        evaluate(sokoban, policy, tmp_path / policy[:6], episodes=4)
     own = decisions(tmp_path / "expert", tmp_path / "expert")
     assert list(own) == ["sokoban-tiny", "sokoban-ragen"]
     assert all(entry["f1"]["value"] == 1 and entry["search_rate"]["value"] == 0 for entry in own.values())

@@ -113,7 +113,7 @@ class Failing:
     def act(self, turns: Sequence[Turn]) -> list[str]:
         if self.broken and int(turns[0].episode, 16) % 3 == 0:
             raise InfrastructureError("the server is down")
-        return [turn.menu[turn.seed % 4] for turn in turns]
+        return [turn.menu[turn.seed % len(turn.menu)] for turn in turns]
 
 
 def test_void_episodes_are_counted_left_out_and_tried_again(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ class Slow:
     needs = frozenset({"admissible"})
     def act(self, turns):
         time.sleep(0.004)
-        return [turn.menu[turn.seed % 4] for turn in turns]
+        return [turn.menu[turn.seed % len(turn.menu)] for turn in turns]
 
 if __name__ == "__main__":
     evaluate("quick", Slow(), sys.argv[1], num_envs=2, backend=sys.argv[2])
@@ -282,4 +282,4 @@ def test_a_seed_that_cannot_be_leaves_no_folder(tmp_path: Path, seed: Any) -> No
 def test_progress_is_told_after_each_episode(tmp_path: Path) -> None:
     told: list[tuple[Any, ...]] = []
     evaluate("quick", "random", tmp_path / "run", episodes=2, progress=lambda *state: told.append(state))
-    assert [state[1:] for state in told] == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert [state[1:] for state in told] == [(n, 8) for n in range(1, 9)]

@@ -422,7 +422,8 @@ def test_the_turns_of_phases_and_cut_replies_verify(tmp_path: Path) -> None:
             return [f"{words[turn.tools[0].name]} and <answer>more</answer>" for turn in turns]
 
     evaluate(suite, Talker(), tmp_path / "run")
-    bundle = write_bundle(tmp_path / "run", make_card({**CARD.to_json(), "policy": "talker"}, "card"), tmp_path / "b.zip")
+    card = make_card({**CARD.to_json(), "policy": "talker"}, "card")
+    bundle = write_bundle(tmp_path / "run", card, tmp_path / "talker.zip")
     verify(bundle, suite=suite)
     decisions = [one for episode in read_bundle(bundle).trajectories() for one in episode.decisions]
     assert {len(decision.tools or ()) for decision in decisions} == {0, 2}

@@ -19,7 +19,7 @@ STORED = sorted(path.parent for path in ROOT.glob("*/submissions/*/bundle.zip"))
 
 
 def test_there_are_submissions() -> None:
-    assert {folder.parents[1].name for folder in STORED} == {"quick", "core-v0"}
+    assert {folder.parents[1].name for folder in STORED} == {"quick", "core-v0", "search-core-v0"}
 
 
 @pytest.mark.parametrize("folder", STORED, ids=lambda folder: f"{folder.parents[1].name}-{folder.name}")

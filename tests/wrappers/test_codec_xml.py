@@ -87,7 +87,7 @@ def test_without_cut_a_whole_reply_counts(reply, call):
         ('<plan>{"day": NaN}</plan>', None, "the arguments of plan must be one JSON object."),
         ('<plan>{"day": 1e999}</plan>', None, "day must be of type integer, not inf"),
         ('<plan>{"day": true}</plan>', None, "day must be of type integer, not True"),
-        ("<plan></plan>", None, 'plan needs day'),
+        ("<plan></plan>", None, "plan needs day"),
         ("<plan>" + "[" * 100_000 + "</plan>", None, "the arguments of plan must be one JSON object."),
         ('<plan>{"day": ' + "9" * 5000 + "}</plan>", None, "the arguments of plan must be one JSON object."),
     ],
@@ -221,6 +221,7 @@ def test_the_router_through_replies():
     st.lists(st.sampled_from([*TAGS, "<", "</sea", "<think", "x", " "]), max_size=12).map("".join),
 )
 @example(False, "</search><think>a<answer>b</answer></think>")
+@example(False, "<answer><search></search>")
 def test_routing_agrees_with_parsing(cut, reply):
     """Inside the call every next character is a call's, and before it none is, unless another tool was opened before
     it and not closed; reasoning is reasoning up to there. A closing tag far behind can make another call of it."""
@@ -230,7 +231,7 @@ def test_routing_agrees_with_parsing(cut, reply):
         return
     after = labels(made, reply)
     call = parsed.spans[-1]
-    before = reply[: call.start].removesuffix("<search>").removesuffix("<answer>")
+    before = reply[: call.start].removesuffix("<answer>" if call.label == "answer" else "<search>")
     inside = reply[call.start : call.end]
     if any(tag in before + inside for tag in ("<search>", "<answer>", "</search>")):
         return

@@ -38,7 +38,8 @@ class Preset:
     - `passages`: how they are shown, in at most `max_chars` characters (0: no limit); `wording`: of the rest.
     - `metric`: the matcher that `score` and `success` go by; `reward`: the matcher that is paid (its component).
     - `query_limit`: characters of a query (0: no limit, and an empty query is sent as it is).
-    - `compat`: score as the original code did, with its faults.
+    - `compat`: score as the original code did, with its faults: so a bad action changes the score, which the contract
+      forbids to all others.
     """
 
     revision: int

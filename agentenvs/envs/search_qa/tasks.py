@@ -165,7 +165,10 @@ def _world() -> World:
 
 
 def _generated(name: str, asked: Mapping[str, Sequence[Question]], passages: Sequence[tuple[str, str]]) -> Questions:
-    items = {split: {f"{name}.{_opaque(name, one.key)}": _item(one) for one in questions} for split, questions in asked.items()}
+    items = {
+        split: {f"{name}.{_opaque(name, one.key)}": _item(one) for one in questions}
+        for split, questions in asked.items()
+    }
     digests = {split: _digest(found) for split, found in items.items()}
     return Questions(name, items, make_corpus({"id": i, "contents": text} for i, text in passages), digests)
 

@@ -113,9 +113,7 @@ def test_an_answer_in_a_passage_counts_for_the_original_only(tmp_path):
 
 
 def test_skyrl_shows_json_and_has_one_search(files):
-    first, second = played(
-        files, ["<search>Mersk</search>", "<search>Tolle</search>"], preset="skyrl", max_turns=2
-    )
+    first, second = played(files, ["<search>Mersk</search>", "<search>Tolle</search>"], preset="skyrl", max_turns=2)
     assert first[0].startswith('\n<information>{"result": "Doc 1: \\"')
     body = json.loads(first[0].strip().removeprefix("<information>").removesuffix("</information>"))
     assert list(body) == ["result"]

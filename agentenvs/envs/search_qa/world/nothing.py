@@ -1,6 +1,7 @@
 """Questions that no passage answers: on a fact that is left untold, and on something that does not exist.
 
-Both are drawn as the answerable ones are (`chains.draw_chain`), so relations and phrasings come in the same proportions.
+Both are drawn as the answerable ones are (`chains.draw_chain`), so that relations and phrasings come in the same
+proportions.
 """
 
 from __future__ import annotations

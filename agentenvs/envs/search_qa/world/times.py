@@ -10,6 +10,7 @@ from agentenvs.envs.search_qa.world.table import Entity
 
 _DATED = [relation for relation in RELATIONS.values() if relation.event]
 _HAPPENING = [relation for relation in _DATED if relation.when]
+_TRIES = 300  # to find an event in a term; about one in 40 is
 _IN = ("Who was the {office} of {x} in {year}?", "In {year}, who held the office of {office} of {x}?")
 _AFTER = ("Who followed {p} as {office} of {x}?", "Who became {office} of {x} after {p}?")
 _BEFORE = ("Who was {office} of {x} right before {p}?", "Whom did {p} succeed as {office} of {x}?")
@@ -44,12 +45,14 @@ def ask_office(book: Book, stream: Stream) -> Draft | None:
 
 
 def ask_office_when(book: Book, stream: Stream) -> Draft | None:
-    """Who was in office in the year of an event that another passage dates."""
+    """Who was in office in the year of an event that another passage dates; None where the tries find none."""
     headed, at = _term(book, stream)
     term = headed.terms[at]
-    event, relation = _dated(book, stream, _HAPPENING)
-    while not term.start < event.figure(relation.name) < term.end:
-        event, relation = _dated(book, stream, _HAPPENING)
+    tries = (_dated(book, stream, _HAPPENING) for _ in range(_TRIES))
+    met = next(((one, dated) for one, dated in tries if term.start < one.figure(dated.name) < term.end), None)
+    if met is None:
+        return None
+    event, relation = met
     when = stream.choice(relation.when).format(x=event.mention)
     question = stream.choice(_WHEN).format(office=OFFICES[headed.kind], x=headed.mention, when=when)
     sign = ("office when", headed.number, at, event.number, relation.name)

@@ -1,4 +1,4 @@
-"""Which facts no passage tells: one in ten of every relation, so that how a question is put never says whether it has
+"""Which facts no passage tells: one in eight of every relation, so that how a question is put never says whether it has
 an answer."""
 
 from __future__ import annotations
@@ -7,11 +7,11 @@ from agentenvs.core.rng import Stream
 from agentenvs.envs.search_qa.world.schema import OFFICES
 from agentenvs.envs.search_qa.world.table import Entity, Table, Value
 
-_ONE_IN = 10
+_ONE_IN = 8
 
 
 def hide_facts(table: Table, stream: Stream) -> None:
-    """Mark one in ten of the facts of every relation as untold; of fewer than five none."""
+    """Mark one in eight of the facts of every relation as untold; of fewer than four none."""
     subjects: dict[tuple[str, str], list[Entity]] = {}
     for entity in table.entities:
         for relation in entity.facts:

@@ -1,7 +1,8 @@
 """A fictional world from a seed: an encyclopaedia of passages, and questions whose answers are known.
 
 Nothing of it is stored; no model can have met it. The table (`table.py`) is filled by `places`, `people`,
-`organisations` and `works`, told by `prose.py` but for what `untold.py` picks, and asked about by the makers that `mixture.py` lists.
+`organisations` and `works`. `prose.py` tells it, but for the facts that `untold.py` picks; the makers that `mixture.py`
+lists ask about it.
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ for source in (make_world(), tiny, facts):
 """
 #: Of the world, the tiny world, the facts.
 PINNED = [
-    "5295eefd2bd9bbe5932b80c4fd2e61ea04e43906ecb7318fc650ce6106495463",
+    "e01a7933390d08455df17b81466cfc3fb593fabae7553d66848714f2888a6a90",
     "bff65bb599be7a45adcd6faf4550620297a20b6a0129fd66f5042366f4917f89",
-    "50636e3a6e978587209cafa2ce0f94e8834130ad52d485c84cdb7f623e822eb7",
+    "e0893441274e1aa4325a11a2366b0d97a0d0bd60067c03df55c9b910345faa53",
 ]
 
 
