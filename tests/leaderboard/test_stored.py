@@ -32,7 +32,7 @@ def test_a_stored_submission_verifies(folder: Path) -> None:
     assert verify(folder).summary == json.loads((folder / "verified.json").read_text(encoding="utf-8"))["summary"]
 
 
-@pytest.mark.parametrize("suite", sorted({folder.parents[1].name for folder in STORED}))
+@pytest.mark.parametrize("suite", sorted(table.parent.name for table in ROOT.glob("*/table.md")))
 def test_table_and_page_are_built_from_what_is_stored(suite: str, tmp_path: Path) -> None:
     shutil.copytree(ROOT / suite, tmp_path / suite)
     for path in build(tmp_path, suite):

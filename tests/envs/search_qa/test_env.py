@@ -9,6 +9,7 @@ import pytest
 
 import agentenvs
 from agentenvs.core.errors import ConfigError, DataError, InfrastructureError, SnapshotError, UnknownName
+from agentenvs.envs.search_qa import official
 from agentenvs.envs.search_qa.presets import PRESETS
 from agentenvs.rollout.job import make_jobs
 from agentenvs.testing import check_contract
@@ -331,3 +332,10 @@ def test_the_passages_are_cut_as_the_text_is(files):
     assert shown[-1]["text"].endswith(" ...")
     assert json.loads(observation)["result"].count("Doc ") == 2
     assert shown[-1]["text"] in json.loads(observation)["result"]
+
+
+@pytest.mark.parametrize("data", ["world", "facts", "mixed", "tiny"])
+def test_embedded_golds_score_one_and_empty_answers_nothing(data):
+    source = gym.make(ID, data=data).get_wrapper_attr("source")
+    for split in source.splits:
+        assert official.self_check(tuple(source.items[split].items())) == ()
