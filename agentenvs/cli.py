@@ -414,7 +414,7 @@ def _data(options: argparse.Namespace) -> None:
 
 
 def _add_serve(commands: Any) -> None:
-    from agentenvs.retrieval import command as retriever
+    from agentenvs import serve as retriever
 
     retriever.add_arguments(_command(commands, "serve", retriever.serve, retriever.ABOUT, retriever.EXAMPLE))
 

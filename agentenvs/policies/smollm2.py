@@ -11,14 +11,15 @@ import io
 import os
 import shutil
 import sys
-from collections.abc import Iterator
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
 from agentenvs.core.errors import ConfigError
+from agentenvs.core.locks import locked
+from agentenvs.core.quiet import quiet
 from agentenvs.datasets.locate import CACHE_VARIABLE, cache_dir
-from agentenvs.policies.libraries import quiet, require
+from agentenvs.policies.libraries import require
 
 NAME = "smollm2"
 _FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -45,7 +46,7 @@ def folder() -> Path:
     require("gguf", "accelerate")
     try:
         models.mkdir(parents=True, exist_ok=True)
-        with _alone(models):
+        with locked(models.with_name("models.lock")):
             if not place.is_dir():  # made while we waited
                 _make(source(), place)
     except OSError as error:
@@ -79,19 +80,3 @@ def _convert(gguf: Path, into: Path) -> None:
         plain.load_state_dict(AutoModelForCausalLM.from_pretrained(gguf.parent, **found).state_dict())
         plain.save_pretrained(into)
         AutoTokenizer.from_pretrained(gguf.parent, **found).save_pretrained(into)
-
-
-@contextlib.contextmanager
-def _alone(place: Path) -> Iterator[None]:
-    """Keep other processes that ask for it waiting; where a system knows no locks, everybody is let in."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        yield
-        return
-    held = os.open(place, os.O_RDONLY)
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(held)

@@ -13,9 +13,10 @@ from threading import Lock
 from typing import Any
 
 from agentenvs.core.errors import ConfigError, quote, unknown
+from agentenvs.core.quiet import quiet
 from agentenvs.datasets.locate import digest
 from agentenvs.policies import smollm2
-from agentenvs.policies.libraries import quiet, require
+from agentenvs.policies.libraries import require
 
 DTYPES = ("float32", "bfloat16", "float16")
 _WEIGHTS = ("*.safetensors", "*.bin")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import importlib.util
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from agentenvs.core.errors import ConfigError, DataError, MissingExtra, quote
 from agentenvs.core.named import factory
+from agentenvs.core.quiet import quiet
 from agentenvs.retrieval.base import Spec
 
 Vectors = NDArray[np.float32]  # [texts, dimensions]
@@ -146,25 +146,11 @@ def _load(folder: Path, device: str) -> tuple[Any, Any]:
         raise MissingExtra(error.name or "transformers", "dense") from None
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        with _no_bars():
+        with quiet():
             model = AutoModel.from_pretrained(folder, local_files_only=True)
         return tokenizer, model.to(device).eval()
     except (OSError, ValueError, RuntimeError, KeyError) as error:
         raise DataError(str(folder), "", expected="a model that transformers can load", found=str(error)) from error
-
-
-@contextlib.contextmanager
-def _no_bars() -> Iterator[None]:
-    """Without the bars that transformers draws even where nobody looks."""
-    from transformers.utils import logging
-
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()
 
 
 def _settings(folder: Path) -> tuple[str, bool, int]:

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from agentenvs.core.errors import ConfigError, quote, unknown
+
+
+def parse_index(text: str) -> Any:
+    """A kind, or the JSON object that the text holds."""
+    if not text.lstrip().startswith("{"):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"--index: expected a name or a JSON object: {error}") from None
 
 
 def settle(kind: str, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:

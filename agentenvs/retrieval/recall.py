@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 from agentenvs.core.errors import AgentEnvsError, ConfigError, DataError
 from agentenvs.retrieval.base import Index
-from agentenvs.retrieval.command import parse_index
 from agentenvs.retrieval.corpus_file import read_corpus
 from agentenvs.retrieval.open import open_index
+from agentenvs.retrieval.options import parse_index
 
 
 class Question(NamedTuple):

@@ -11,11 +11,12 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 from agentenvs.core.errors import AgentEnvsError, ConfigError
+from agentenvs.core.locks import locked
 from agentenvs.datasets.locate import CACHE_VARIABLE, cache_dir, digest
 
 #: Part of every entry's name: a new layout never meets an old entry.
@@ -37,7 +38,7 @@ def stored(name: str, build: Callable[[Path], None], load: Callable[[Path], T], 
             return load(place)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(place.with_name(place.name + ".lock")):
+        with locked(place.with_name(place.name + ".lock")):
             with contextlib.suppress(Exception):  # another process has built it meanwhile
                 if _intact(place):
                     return load(place)
@@ -72,15 +73,3 @@ def _intact(place: Path) -> bool:
         return sizes and all(digest(place / path) == expected for path, (_, expected) in listed.items())
     except (OSError, ValueError, TypeError, AttributeError, AgentEnvsError):
         return False
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    try:
-        import fcntl
-    except ImportError:  # Windows: two processes may build the same, and then one of them fails
-        yield
-        return
-    with open(path, "wb") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)  # let go when the stream is closed, or the process dies
-        yield

@@ -22,7 +22,7 @@ def save(folder: Path, *, seed: int = 0, template: str | None = TEMPLATE, contex
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedTokenizerFast
 
-    from agentenvs.policies.libraries import quiet
+    from agentenvs.core.quiet import quiet
 
     bare = Tokenizer(models.BPE())
     bare.pre_tokenizer, bare.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()

@@ -12,13 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from agentenvs import serve as command
 from agentenvs.core.errors import ConfigError, DataError, UnknownName
-from agentenvs.retrieval import command, open_index
+from agentenvs.retrieval import open_index
 from tests.retrieval.conftest import made_up
 
 PROGRAM = """
 import argparse, sys
-from agentenvs.retrieval.command import add_arguments, serve
+from agentenvs.serve import add_arguments, serve
 
 parser = argparse.ArgumentParser()
 add_arguments(parser)

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from typing import Any
-
-from agentenvs.core.errors import ConfigError
 
 ABOUT = "Serve an index over a corpus, in Search-R1's /retrieve protocol."
 EXAMPLE = "agentenvs serve retriever --corpus corpus.jsonl --index bm25 --port 8000"
@@ -26,6 +22,7 @@ def serve(options: argparse.Namespace) -> None:
     """Serve until Ctrl-C."""
     from agentenvs.retrieval.corpus_file import read_corpus
     from agentenvs.retrieval.open import open_index, settle_spec
+    from agentenvs.retrieval.options import parse_index
     from agentenvs.retrieval.server import RetrieverServer
 
     spec = settle_spec(parse_index(options.index))  # a mistake shows before the corpus is read
@@ -37,13 +34,3 @@ def serve(options: argparse.Namespace) -> None:
             server.serve_forever()
         except KeyboardInterrupt:
             print("stopped", file=sys.stderr)
-
-
-def parse_index(text: str) -> Any:
-    """A kind, or the JSON object that the text holds."""
-    if not text.lstrip().startswith("{"):
-        return text
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"--index: expected a name or a JSON object: {error}") from None
